@@ -76,6 +76,8 @@ SMALL = {"compositions": 1, "support_size": 1, "min_count": 2, "seen_test": 3}
 def test_names_and_indicators_give_the_same_split_and_every_part_is_apart():
     by_name = compaug.split(TOY_TEXTS, TOY, **SMALL)
     by_column = compaug.split(TOY_TEXTS, by_name.gold, names=by_name.names, **SMALL)
+    of_numpy = {name: np.int64(value) for name, value in SMALL.items() if isinstance(value, int)}
+    assert compaug.split(TOY_TEXTS, TOY, **SMALL | of_numpy).test.tolist() == by_name.test.tolist()
     sparse = compaug.split(TOY_TEXTS, scipy.sparse.csr_array(by_name.gold.astype(int)), **SMALL)
     for part in ("train", "support", "test", "seen_test"):
         assert (getattr(by_name, part) == getattr(by_column, part)).all(), part

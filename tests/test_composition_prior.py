@@ -209,6 +209,16 @@ def test_calibration_finds_the_temperature_and_the_biases_that_made_the_probabil
     assert np.isfinite(one_sided.bias).all()
 
 
+@pytest.mark.parametrize(("right_way_round", "temperature"), [(True, 0.1), (False, 10.0)])
+def test_calibration_keeps_to_temperatures_that_leave_a_ranking(right_way_round, temperature):
+    gold = np.random.default_rng(0).random((25, 4)) < 0.5
+    spread = np.random.default_rng(1).uniform(0.6, 0.9, gold.shape)
+    probabilities = np.where(gold == right_way_round, spread, 1 - spread)
+    calibration = calibrate(probabilities, gold)
+    assert calibration.temperature == pytest.approx(temperature)
+    assert len(np.unique(calibration(probabilities))) == gold.size
+
+
 def test_the_weights_are_those_of_the_best_harmonic_mean_and_the_weakest_of_equals():
     prior = prior_of(TRAIN, SUPPORT, 3)
     seen, unseen = probabilities(40, seed=5), probabilities(30, seed=6)

@@ -221,7 +221,7 @@ INTERVAL = re.compile(
     rf"(?:{NUMBER}(?: %)?,?\s+)?\[{NUMBER},\s+{NUMBER}\]"
 )  # with the mean before it, where there is one
 NOT_AFTER_CORRECTION = "°"
-EVERY_ARM = f"{NOT_AFTER_CORRECTION}: not shown once corrected (Holm) for all comparisons of this table."
+EVERY_ARM = f"{NOT_AFTER_CORRECTION}: not significant after Holm's correction for all comparisons of this table."
 
 
 Measure = tuple[float, float, float]  # mean, low and high

@@ -27,11 +27,11 @@ def gap(total=20.0, operating_point=12.0, knowledge=8.0, texts=5.0, repeating=1.
 
 REMEDIES = {
     "no gap is shown": (
-        gap(hidden=["total"]),
+        gap(hidden=["total", "operating_point"]),
         "nothing can be told: no gap is shown on these test rows; test on more rows or other combinations",
     ),
     "a gap below zero": (
-        gap(total=-3.0),
+        gap(total=-3.0, operating_point=-4.0),
         "nothing can be told: no gap is shown on these test rows; test on more rows or other combinations",
     ),
     "decoding alone": (
@@ -46,6 +46,14 @@ REMEDIES = {
     "knowledge of less than a point": (
         gap(knowledge=0.9),
         f"{DECODING_ALONE}even real texts of them would add less than 1 point to that",
+    ),
+    "decoding, which a worse matched arm hides in the whole": (
+        gap(total=2.0, operating_point=10.0, knowledge=-8.0, hidden=["total", "knowledge"]),
+        f"{DECODING_ALONE}it is not shown that even real texts of them would add to that",
+    ),
+    "parts of less than a point": (
+        gap(operating_point=0.4, knowledge=0.5),
+        "nothing can be told: what is shown of either part of the gap is less than 1 point",
     ),
     "neither part": (
         gap(hidden=["operating_point", "knowledge"]),

@@ -432,7 +432,7 @@ def test_the_report_has_the_gap_the_scores_the_gains_and_the_decodings(results):
     assert shown(brief) == {
         "diagnostic": {
             "corpus": "diagnostic",
-            "decoding": "26.0",
+            "operating point": "26.0",
             "knowledge": "16.0 [15.0, 17.0]",
             "best texts give": "`ls_pt` 6.0 [5.0, 7.0]",
             "what helps": "decoding + texts",
@@ -510,9 +510,9 @@ def test_what_no_test_shows_has_no_star_and_is_no_remedy(tmp_path):
 
 def test_the_figure_has_a_panel_for_each_corpus_with_the_arms_in_order(results, tmp_path):
     (figure,) = report.figures_of(results)
-    ((name, (heading, real, arms)),) = figure.draw.args[0].items()
-    assert (figure.name, name, real) == ("knowledge", "diagnostic", (16.0, 15.0, 17.0))
-    assert heading.startswith("diagnostic (a grammar): decoding closes 26.0 of 42.0 points for free")
+    ((heading, (line, real, arms)),) = figure.draw.args[0].items()
+    assert (figure.name, heading, real) == ("knowledge", "diagnostic (a grammar), 3 seeds", (16.0, 15.0, 17.0))
+    assert line == "decoding closes 26.0 of 42.0 points"
     assert arms == {"support texts repeated": (2.0, 1.0, 3.0), "LS-PT": (6.0, 5.0, 7.0)}
     figure.draw(tmp_path / "knowledge")
     assert (tmp_path / "knowledge.png").stat().st_size > 5000
@@ -523,8 +523,8 @@ def test_the_figure_says_which_arms_have_fewer_seeds(tmp_path):
         row for row in longtables.knowledge_rows() if (row["generator"], row["seed"]) != ("ls_pt", longtables.SEEDS[-1])
     ]
     results = longtables.load(longtables.reports(tmp_path / "reports", rows, longtables.knowledge_gains()))
-    ((heading, _, arms),) = report.figures_of(results)[0].draw.args[0].values()
-    assert heading.endswith("(3 seeds)") and list(arms) == ["support texts repeated", "LS-PT (2 seeds)"]
+    ((heading, (*_, arms)),) = report.figures_of(results)[0].draw.args[0].items()
+    assert heading.endswith("3 seeds") and list(arms) == ["support texts repeated", "LS-PT (2 seeds)"]
 
 
 def test_without_the_matched_arm_there_are_scores_and_no_finding(tmp_path):

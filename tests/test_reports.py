@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -181,11 +182,26 @@ def test_the_page_gives_no_verdict_on_a_classifier_that_is_no_better_than_one_an
 
 
 def test_the_page_gives_no_verdict_where_most_answers_are_empty():
-    rates = {"augmented": {"empty_rate": 20.0}, "baseline": {"empty_rate": 80.0}}
+    rates = {"augmented": {"kind_empty": 20.0}, "baseline": {"kind_empty": 80.0}}
     assert "No verdict" not in page(with_details(rates))
-    shown = page(with_details({arm: {"empty_rate": 70.0} for arm in ("augmented", "baseline")}))
-    assert "No verdict" in shown and "baseline 70.00 %, augmented 70.00 %, iid 0.00 % of the rows get no label" in shown
-    assert "tuned_thresholds" in page(with_details({"iid": {"empty_rate": 51.0}}))
+    shown = page(with_details({arm: {"kind_empty": 70.0} for arm in ("augmented", "baseline")}))
+    rates = "baseline 70.00 %, augmented 70.00 %, iid 0.00 % of the rows get none of their labels"
+    assert "No verdict" in shown and rates in shown
+    assert "tuned_thresholds" in page(with_details({"iid": {"kind_empty": 51.0}}))
+
+
+def test_rows_without_a_label_that_get_none_are_no_abstentions():
+    gold = label_matrix([()] * 8 + [(1, 2)] * 2, 3)
+    of_iid = evaluate(gold, gold, LABELS)
+    assert (of_iid["empty_rate"], of_iid["kind_empty"]) == (80.0, 0.0)
+    trivial = {"answer": "<none>", "iid_acc": 80.0}
+    assert "No verdict" not in page(with_details({"iid": of_iid}, trivial=trivial))
+
+
+def test_without_texts_too_a_classifier_that_has_learned_nothing_has_no_remedy():
+    details = with_details(gap=PARTS, trivial={"answer": "joy+love", "iid_acc": 99.0})["details"]
+    shown = page(toy_cell("none", details=details, selection={}))
+    assert shown.splitlines()[2].startswith("**No verdict:** on the iid split") and "Remedy" not in shown
 
 
 def test_the_page_says_when_there_are_too_few_rows_to_tell_and_how_many_would_do():
@@ -322,11 +338,12 @@ def files_of(folder, **files: str) -> list[str]:
     return [word for name, file in files.items() for word in (f"--{name.replace('_', '-')}", str(folder / file))]
 
 
-def evaluate_run(folder, *arms: str) -> None:
+def evaluate_run(folder, *arms: str, values: tuple[str, ...] = ()) -> None:
     files = files_of(folder, gold="gold.jsonl.gz", quality="quality.json", plots="plots", out="metrics.json")
     files += files_of(folder, measures="measures.json", details="details.json")
     paths = [str(folder / f"{arm}.jsonl.gz") for arm in arms or ARMS]
-    evaluate_stage.main([*files, "--predictions", *paths, "--params", str(ROOT / "params.yaml")])
+    changed = [word for value in values for word in ("--set", value)]
+    evaluate_stage.main([*files, "--predictions", *paths, "--params", str(ROOT / "params.yaml"), *changed])
 
 
 def report_run(folder, classifier: str) -> None:
@@ -390,7 +407,7 @@ def test_an_oversampled_arm_stands_beside_the_others_where_it_was_trained(tmp_pa
 SEEN = [(0,)] * 3 + [(1,)] * 3 + [(0, 2)] * 2
 
 
-def write_generalised(folder) -> None:
+def write_generalised(folder, **unparsed: int) -> None:
     """The same cell with seen test rows and a matched arm: every arm is right on all seen rows but the last, the
     matched arm on all unseen ones."""
     write_run(folder)
@@ -412,6 +429,7 @@ def write_generalised(folder) -> None:
         }
         lines = [
             {"id": row_id, "split": "test", "probabilities": [0.9 if label in y else 0.1 for label in range(3)]}
+            | unparsed
             for row_id, y in answers.items()
         ]
         predictions.write(folder / f"{arm}.jsonl.gz", header, lines)
@@ -442,6 +460,27 @@ def test_the_root_cell_measures_both_sides_and_the_parts_of_the_gap(tmp_path):
     assert "Remedy, by this seed: " in (tmp_path / "summary.md").read_text().splitlines()[2]
 
 
+@pytest.mark.parametrize("decoding", ["composition_prior", "tuned_thresholds"])
+def test_acc_and_h_of_a_row_are_of_the_same_decoding(tmp_path, decoding):
+    write_generalised(tmp_path)
+    arms = ("augmented", "baseline", "matched_a", "matched_b")
+    evaluate_run(tmp_path, *arms)
+    at_half, gap = (read_json(tmp_path / f"{name}.json") for name in ("measures", "details"))
+    prior = ("composition_prior.weight=0.9", "composition_prior.strength=1.0")
+    evaluate_run(tmp_path, *arms, values=(f"evaluation.decoding={decoding}", *prior))
+    metrics, details = read_json(tmp_path / "measures.json"), read_json(tmp_path / "details.json")
+    for arm in ("augmented", "baseline", "matched"):
+        both = metrics[arm]["acc"], metrics[arm]["seen_acc"]
+        assert metrics[arm]["harmonic"] == pytest.approx(2 * both[0] * both[1] / sum(both), abs=1e-3), arm
+        assert metrics[arm]["ausuc"] == at_half[arm]["ausuc"]
+    if decoding == "composition_prior":
+        assert metrics["baseline"]["acc"] != at_half["baseline"]["acc"]
+    assert details["gap"] == gap["gap"]
+    report_run(tmp_path, "bert")
+    words = {"composition_prior": "Under the composition prior", "tuned_thresholds": "With tuned thresholds"}
+    assert f"{words[decoding]} Acc on unseen combinations is" in (tmp_path / "summary.md").read_text()
+
+
 def test_one_half_of_the_matched_arm_alone_is_refused(tmp_path):
     write_generalised(tmp_path)
     with pytest.raises(InputError, match="matched_a and matched_b belong together"):
@@ -460,7 +499,7 @@ def test_a_figure_says_what_it_leaves_out_and_leaves_no_generator_out(tmp_path, 
     assert [tick.get_text() for tick in shown[0].get_yticklabels()] == [
         f"c{n} ({n})" for n in range(5, figures.SHOWN + 5)
     ]
-    assert "the 20 of 25 compositions" in shown[0].get_xlabel() and "compositions" not in shown[1].get_xlabel()
+    assert "the 20 of 25 combinations" in shown[0].get_xlabel() and "combinations" not in shown[1].get_xlabel()
 
     decodings = {"thresholds": (80.0, 10.0), "composition prior": (70.0, 40.0)}
     generators = {f"generator {n}": decodings for n in range(17)}
@@ -491,3 +530,12 @@ def test_answers_that_do_not_parse_are_on_the_page(tmp_path):
     shown = (tmp_path / "summary.md").read_text()
     assert "| (a piece does not parse) |     30.00 |    30.00 | 30.00 |" in shown
     assert "seq2seq `" in shown  # the classifier's own backbone is named
+
+
+def test_answers_that_do_not_parse_are_counted_on_the_rows_of_the_table(tmp_path):
+    write_generalised(tmp_path, unparsed=1)
+    evaluate_run(tmp_path, "augmented", "baseline", "matched_a", "matched_b")
+    assert read_json(tmp_path / "details.json")["unparsed"]["matched"] == {"rows": 10, "pieces": 10}
+    report_run(tmp_path, "t5_clp")
+    row = r"\| \(a piece does not parse\) \| +100.00 \| +100.00 \| +100.00 \|"
+    assert re.search(row, (tmp_path / "summary.md").read_text())

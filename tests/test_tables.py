@@ -107,7 +107,7 @@ def test_the_bayes_classifier_is_a_ceiling_and_no_generator(tmp_path):
         *lines("acc", (84.5,), "bayes", classifier="bayes", decoding="target_prior"),
     ]
     shown = rows_of("table_2", longtables.reports(tmp_path / "reports", longtables.paper_rows() + ceilings))
-    assert list(shown)[-2:] == ["ceiling: Bayes, iid split", "ceiling: Bayes, compositions of the test set"]
+    assert list(shown)[-2:] == ["ceiling: Bayes, iid split", "ceiling: Bayes, combinations of the test set"]
     assert list(shown.values())[-1]["Acc"] == "84.50" and "bayes" not in shown
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from compaug.core.records import Labels, sub_seed
 from compaug.evaluation.cell_scores import Outcome, with_knowledge
-from compaug.evaluation.errors import per_composition
+from compaug.evaluation.errors import kinds, per_composition
 from compaug.evaluation.gains import harmonic_gain
 from compaug.evaluation.gold import Gold
 from compaug.evaluation.metrics import DECIMALS, instance_scores, percent, rates
@@ -26,22 +26,25 @@ GENERATORS = {
     "baseline": NONE,
     "oversample": "oversample",
 }  # of the arm's texts; the matched arm's are real
-CURVE = ("harmonic", "ausuc", "acc_at_seen")  # of an arm on both sides
+CURVE = ("ausuc", "acc_at_seen")  # of an arm on both sides, over all constants
 GAINS = ("jacc", "acc", "corr", "corr_set", "comp", "micro_f1", "macro_f1")
 SELECTION = ("requested", "produced", "kept")
 SELECTION_QUALITY = ("mean_filter_jacc", "share_jacc_1", "total_variation")
 
 
 def evaluate(gold: np.ndarray, predicted: np.ndarray, labels: Labels, empty_both: str = "one") -> dict:
-    """Of one arm: `metrics.rates`, and `errors.per_composition` under that name."""
-    return rates(gold, predicted, empty_both) | {"per_composition": per_composition(gold, predicted, labels)}
+    """Of one arm: `metrics.rates`, `errors.per_composition` under that name, and as `kind_empty` the percentage of rows
+    that have labels and get none."""
+    more = {"kind_empty": percent(kinds(gold, predicted)["empty"].mean())}
+    more |= {"per_composition": per_composition(gold, predicted, labels)}
+    return rates(gold, predicted, empty_both) | more
 
 
 def headline(arms: Mapping[str, Mapping[str, float]], gain: Mapping[str, float]) -> dict[str, dict[str, float]]:
     """metrics.json, the few numbers that commits are compared by.
 
-    Acc on unseen and seen test rows at 0.5 and AUSUC of each arm on the compositional split, and the gain in Acc of the
-    synthetic texts with its 95 % interval.
+    Acc on unseen and seen test rows under the cell's decoding and AUSUC of each arm on the compositional split, and the
+    gain in Acc of the synthetic texts with its 95 % interval.
     """
     ordered = {arm: arms[arm] for arm in (*GENERATORS, MATCHED) if arm in arms}
     columns = {"acc_unseen": "acc", "acc_seen": "seen_acc", "ausuc": "ausuc"}
@@ -68,20 +71,23 @@ def summary(arms: Mapping[str, dict], side_car: Mapping, gap: Mapping[str, Mappi
     return blocks
 
 
-def knowledge(outcomes: Mapping[str, Outcome]) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
+def knowledge(
+    outcomes: Mapping[str, Outcome], decoded: Mapping[str, Outcome]
+) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
     """{arm: its measures on both sides} and {part of the gap: mean, low, high}.
 
     Parts are in points of H with the 95 % bootstrap interval over test rows.
 
-    outcomes: of the arms under threshold; empty dicts where there are no seen test rows, no parts without a matched
-    arm.
+    outcomes: of the arms under threshold, from which all constants start; decoded: under the cell's decoding, to which
+    Acc and H belong. Empty dicts where there are no seen test rows, no parts without a matched arm.
     """
     arms = {arm: outcome for arm, outcome in outcomes.items() if outcome.rankings}
     whole = with_knowledge(list(arms.values()))
     plain, best = (dict(zip(arms, half, strict=True)) for half in (whole[: len(arms)], whole[len(arms) :]))
     measures = {
         arm: {name: outcome.metrics["unseen"][name] for name in CURVE if name in outcome.metrics["unseen"]}
-        | {f"seen_{name}": outcome.metrics["seen"][name] for name in ("acc", "n")}
+        | {f"seen_{name}": decoded[arm].metrics["seen"][name] for name in ("acc", "n")}
+        | {"harmonic": decoded[arm].metrics["unseen"]["harmonic"]}
         | {"best_harmonic": best[arm].metrics["unseen"]["harmonic"]}
         for arm, outcome in plain.items()
     }

@@ -6,6 +6,7 @@ Measures are shares in [0, 1], as in scikit-learn; reports show them in percent.
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -98,6 +99,7 @@ def split(
     InputError where the rows cannot give what is asked.
     """
     label_sets, names = _label_sets(labels, names)
+    compositions, support_size, min_count, seed = map(_whole, (compositions, support_size, min_count, seed))
     if getattr(texts, "ndim", 1) != 1:
         raise InputError("texts: a table; give the column that has the texts")
     texts = list(texts)
@@ -122,7 +124,7 @@ def split(
             seed=seed,
             min_count=min_count,
             test_share=list(test_share) if isinstance(test_share, Iterable) else test_share,
-            seen_test=seen_test or None,
+            seen_test=_whole(seen_test) or None,
             rule=rule,
         )
         parts = split_corpus(rows, inventory, options)
@@ -137,6 +139,11 @@ def split(
     }
     held = tuple(tuple(names[label] for label in combination) for combination in parts.choice.compositions)
     return CompositionalSplit(names, label_matrix(label_sets, len(names)), ids, held, **part)
+
+
+def _whole(number):
+    """A number of numpy's as one of Python's; what is no whole number stays, for the schema to refuse."""
+    return operator.index(number) if hasattr(number, "__index__") and not isinstance(number, bool) else number
 
 
 def _label_sets(labels, names: Sequence[str] | None) -> tuple[list[tuple[int, ...]], tuple[str, ...]]:
@@ -267,7 +274,7 @@ def gap(
     if sorted(row for half in halves for row in half.ids["unseen"]) != sorted(rows):
         raise InputError("matched: each unseen row must be NaN in exactly one of the two arrays")
     outcomes[root_cell.MATCHED] = joined(halves[0].cell, halves, rows)
-    _, parts = root_cell.knowledge(outcomes)
+    _, parts = root_cell.knowledge(outcomes, outcomes)
     return {
         part: {name: round(value / 100, SHARE_DECIMALS) for name, value in values.items()}
         for part, values in parts.items()
@@ -279,6 +286,7 @@ def _outcome(generator: str, probabilities, gold, seen, tested, threshold: float
     right = (gold == (_probabilities(probabilities) > threshold)).all(axis=1)
     of_side = {side: right[rows] for side, rows in _sides(gold, seen).items()}
     metrics = {side: {"acc": percent(rows.mean()), "n": len(rows)} for side, rows in of_side.items()}
+    metrics["unseen"]["harmonic"] = percent(harmonic_mean(of_side["seen"].mean(), of_side["unseen"].mean()))
     return Outcome(Cell("run", 0, generator=generator), "threshold", metrics, of_side, ranking.ids, rankings=(ranking,))
 
 

@@ -25,7 +25,7 @@ HALF = "0.5"  # subset.ratio of params.yaml
 STATISTICS = {  # of a region: words above its column
     "length": "words",
     "rarity": "rarity of words",
-    "composition_frequency": "rows of the composition",
+    "composition_frequency": "rows of the combination",
     "labels": "labels",
     "synthetic": "synthetic, %",
     **{name: f"{name}, %" for name in NUMBERS},

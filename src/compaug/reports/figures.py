@@ -12,6 +12,7 @@ import matplotlib
 matplotlib.use("Agg")  # no display is needed
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import MultipleLocator
 from PIL import Image
 
 from compaug.core.files import atomic_path
@@ -119,8 +120,8 @@ def seen_against_unseen(
             axes.plot(*start, marker, color="white", markeredgecolor=colour, markersize=7)
             axes.plot(*end, marker, color=colour, markersize=7, label=generator, linestyle="none")
         axes.set(xlim=(0, limits[0]), ylim=(0, limits[1]))
-        axes.set_xlabel("accuracy on seen compositions, %")
-        axes.set_ylabel("accuracy on unseen compositions, %")
+        axes.set_xlabel("accuracy on seen combinations, %")
+        axes.set_ylabel("accuracy on unseen combinations, %")
         axes.set_title(f"{benchmark}\nhollow {words[0]}, filled {words[1]}", loc="left")
         axes.legend(frameon=False)
 
@@ -133,13 +134,15 @@ def what_texts_teach(
 ) -> None:
     """Points that each arm adds to H at the best constant, as intervals, a panel for each corpus.
 
-    panels: {corpus: (its heading, what real texts add, {arm in words: what it adds})}, each as (mean, low, high), the
-    low and high of a 95 % interval; the support texts repeated are the first arm.
+    Narrow, so that its words can be read on a telephone too.
+
+    panels: {heading: (a line below it, what real texts add, {arm in words: what it adds})}, each as (mean, low, high),
+    the low and high of a 95 % interval; the support texts repeated are the first arm.
     """
-    heights = [len(arms) + 1.4 for *_, arms in panels.values()]
-    size = (6.2, 0.29 * sum(heights) + 0.5)
+    heights = [len(arms) + 0.2 for *_, arms in panels.values()]
+    size = (4.3, 0.21 * sum(heights) + 0.58 * len(panels) + 0.4)
     with drawn(path, len(panels), 1, figsize=size, squeeze=False, sharex=True, height_ratios=heights) as (figure, grid):
-        for axes, (heading, real, arms) in zip(grid[:, 0], panels.values(), strict=True):
+        for axes, (heading, (line, real, arms)) in zip(grid[:, 0], panels.items(), strict=True):
             axes.axvspan(real[1], real[2], color=REAL, alpha=0.25, linewidth=0)
             axes.axvline(real[0], color=REAL, linewidth=1.6)
             axes.axvline(0, color="#8a8a8a", linewidth=0.8)
@@ -150,8 +153,10 @@ def what_texts_teach(
             axes.set(ylim=(len(arms) - 0.4, -0.6), yticks=range(len(arms)))
             axes.set_yticklabels(list(arms))
             axes.tick_params(axis="y", length=0)
-            axes.set_title(heading, loc="left", fontsize=9, fontweight="bold")
-        grid[-1, 0].set_xlabel("points of H over no texts, at the best constant; amber: real texts of the combinations")
+            axes.set_title(heading, loc="left", fontsize=9, fontweight="bold", pad=16)
+            axes.annotate(line, (0, 1), (0, 4), xycoords="axes fraction", textcoords="offset points")
+        grid[-1, 0].xaxis.set_major_locator(MultipleLocator(2))
+        grid[-1, 0].set_xlabel("points of H over no texts, at the best constant\namber: real texts of the combinations")
         figure.tight_layout()
 
 
@@ -178,7 +183,7 @@ def accuracy_by_size(benchmark: str, curves: Mapping[str, Mapping[int, Summary]]
             grid[(len(curves) - 1 - column) // columns, column].tick_params(labelbottom=True)
         grid.flat[0].set_ylim(bottom=0)  # shared, so only when every band is drawn: it fixes the top as well
         figure.supxlabel("synthetic texts", fontsize=9)
-        figure.supylabel("accuracy on unseen compositions, %", fontsize=9)
+        figure.supylabel("accuracy on unseen combinations, %", fontsize=9)
         title = f"{benchmark}: mean and 95 % interval over seeds; grey: the other generators"
         figure.suptitle(title, fontsize=9, x=0.02, ha="left")
         figure.tight_layout()
@@ -243,7 +248,7 @@ def accuracy_by_fidelity(
         axes.set_xlim(-3, 103)
         axes.set_ylim(bottom=0)
         axes.set_xlabel("added texts that say what was asked for, %")
-        axes.set_ylabel("accuracy on unseen compositions, %")
+        axes.set_ylabel("accuracy on unseen combinations, %")
         axes.set_title(f"{benchmark}: mean and 95 % interval over seeds", loc="left")
         axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5))
 
@@ -274,7 +279,7 @@ def between(curves: Mapping[str, Mapping[str, Sequence[tuple[float, Summary]]]],
 
 
 def representations(benchmark: str, generators: Mapping[str, Mapping], path: Path) -> None:
-    """Figures 2 and 5: t-SNE of the labels' representations in many compositions.
+    """Figures 2 and 5: t-SNE of the labels' representations in many combinations.
 
     The label's initial stands for it, so that the figure reads in grey.
     """
@@ -314,7 +319,7 @@ def initials(labels: Sequence[str]) -> list[str]:
 
 # ---------------------------------------------------------------- the root cell
 
-SHOWN = 20  # compositions in a figure
+SHOWN = 20  # combinations in a figure
 PARTS = {  # words, marker, filled; of training, which should have none, the title gives the number
     "support": ("support", "|", True),
     "requested": ("asked for", "o", False),
@@ -325,8 +330,8 @@ PARTS = {  # words, marker, filled; of training, which should have none, the tit
 
 @contextlib.contextmanager
 def _by_composition(rows: Sequence[Mapping], xlabel: str, n: int, path: Path) -> Iterator:
-    """A row for each of n compositions, the first at the top."""
-    more = f"\nthe {SHOWN} of {n} compositions with the most test texts" if n > SHOWN else ""
+    """A row for each of n combinations, the first at the top."""
+    more = f"\nthe {SHOWN} of {n} combinations with the most test texts" if n > SHOWN else ""
     with drawn(path, figsize=(6.6, 0.28 * len(rows) + 1.2)) as (_, axes):
         yield axes
         axes.invert_yaxis()
@@ -336,7 +341,7 @@ def _by_composition(rows: Sequence[Mapping], xlabel: str, n: int, path: Path) ->
 
 
 def composition_counts(rows: Sequence[Mapping], path: Path) -> None:
-    """Which compositions support, requests, kept texts and D_test have, each as a share of its own texts.
+    """Which combinations support, requests, kept texts and D_test have, each as a share of its own texts.
 
     `rows` come with the most test texts first.
     """
@@ -350,7 +355,7 @@ def composition_counts(rows: Sequence[Mapping], path: Path) -> None:
         axes.set_yticks(range(len(shown)), [row["composition"] for row in shown])
         in_train = int(sum(row["train"] for row in shown))
         who = "1 training text has" if in_train == 1 else f"{in_train} training texts have"
-        axes.set_title(f"Compositions wanted, written and tested ({who} one of them)", loc="left", fontsize=9)
+        axes.set_title(f"Combinations wanted, written and tested ({who} one of them)", loc="left", fontsize=9)
         axes.legend(frameon=False)
 
 
@@ -367,9 +372,9 @@ def filter_scores(histogram: Mapping[str, Mapping[str, int]], path: Path) -> Non
 
 
 def before_and_after(rows: Sequence[Mapping], path: Path) -> None:
-    """Accuracy on the compositions of D_test without and with synthetic texts.
+    """Accuracy on the combinations of D_test without and with synthetic texts.
 
-    Of more than SHOWN compositions those with the most test texts.
+    Of more than SHOWN combinations those with the most test texts.
     """
     shown = sorted(sorted(rows, key=lambda row: -row["texts"])[:SHOWN], key=lambda row: -row["augmented"])
     with _by_composition(shown, "accuracy, % (in brackets: test texts)", len(rows), path) as axes:

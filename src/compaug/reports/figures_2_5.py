@@ -1,4 +1,4 @@
-"""Figures 2 and 5: what the generators have for a label, in many compositions."""
+"""Figures 2 and 5: what the generators have for a label, in many combinations."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -118,11 +118,13 @@ def _advice(gap: Gap) -> tuple[tuple[str, ...], str]:
     if gap.knowledge.over_rows:
         return (), ": there is one seed, and another may say otherwise"
     decoding = gap.operating_point.is_gain and gap.operating_point.mean >= LEAST
-    if not gap.total.is_gain:
+    if not (gap.total.is_gain or decoding):
         return (), ": no gap is shown on these test rows; test on more rows or other combinations"
     if not (gap.knowledge.is_gain and gap.knowledge.mean >= LEAST):
         if decoding:
             return ("decoding",), f": raise the scores of unseen combinations; {_too_little(gap.knowledge)}"
+        if gap.operating_point.is_gain or gap.knowledge.is_gain:
+            return (), f": what is shown of either part of the gap is less than {number(LEAST, digits=0)} point"
         return (), ": neither part of the gap is shown; test on more rows"
     first = ("decoding",) if decoding else ()
     more_than_repeating = gap.texts_over_repeating is None or gap.texts_over_repeating.is_gain

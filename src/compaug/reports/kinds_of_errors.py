@@ -40,7 +40,7 @@ def _table(results: Results, title: str, note: str, rows: pd.DataFrame, columns:
 
 
 def _where(rows: pd.DataFrame) -> dict[str, str]:
-    """Columns: the number of gold labels, and whether the support set shows the composition.
+    """Columns: the number of gold labels, and whether the support set shows the combination.
 
     Each with its number of rows.
     """
@@ -61,7 +61,7 @@ def _confusions(results: Results, benchmark: str) -> Table:
         for _, row in pick(rows, classifier=name).nlargest(CONFUSIONS, "rows").iterrows()
     ]
     title = f"{benchmark}: the most frequent confusions, without augmentation"
-    return Table(title, "", ["classifier", "composition", "read as", "rows, all seeds"], lines)
+    return Table(title, "", ["classifier", "combination", "read as", "rows, all seeds"], lines)
 
 
 def figures_of(results: Results) -> Iterator[Figure]:

@@ -54,22 +54,20 @@ DECODING_NOTE = (
 )
 DECODINGS = ("threshold", "stacking", "crm", "logit_adjustment", "composition_prior")
 ARMS = {REPEATING: "support texts repeated"}
-IN_BRIEF = ("corpus", "decoding", "knowledge", "best texts give", "what helps")
+IN_BRIEF = ("corpus", "operating point", "knowledge", "best texts give", "what helps")
 IN_BRIEF_NOTE = (
-    "Points of H, the harmonic mean of Acc on seen and on unseen combinations, that the classifier lacks on unseen "
-    "ones. "
-    "Decoding: what a list of the combinations that occur and one constant close of them. Knowledge: the rest, which "
-    "only texts could close. Best texts: of the generator that gives most of the knowledge, before others one that is "
-    "shown to give more than repeating the support texts does. °: not shown once corrected (Holm) for all that "
-    "`Every arm` compares."
+    "Points of H, the harmonic mean of Acc on seen and on unseen combinations. Operating point: what a list of the "
+    "combinations that occur and one constant add to the classifier without texts. Knowledge: what the matched arm has "
+    "beyond that at its best constant. Best texts: of the generator that gives most of the knowledge, before others "
+    "one that is shown to give more than repeating the support texts does. °: not significant after Holm's correction "
+    "for all that `Every arm` compares."
 )
 PARTS = ("corpus", "arm", "gap in H", "operating point", "knowledge", "what the arm gives", "over repeating")
 PARTS_NOTE = (
     "Points of H, the harmonic mean of Acc on seen and on unseen combinations. Gap: the matched arm at its best "
     "constant, over the classifier without texts at 0.5. Operating point: what a list of the combinations that occur "
-    "and one constant close of it. Knowledge: the rest, which only texts could close. What the arm gives: of the "
-    "knowledge, at its best constant, over no texts. °: not shown once corrected (Holm) for all comparisons of this "
-    "table."
+    "and one constant close of it. Knowledge: the rest. What the arm gives: of the knowledge, at its best constant, "
+    "over no texts. °: not significant after Holm's correction for all comparisons of this table."
 )
 
 
@@ -336,8 +334,8 @@ def figures_of(results: Results) -> list[Figure]:
             parts = {ARMS.get(arm, _named(arm)) + fewer.get(arm, ""): _interval(gap.texts) for arm, gap in gaps.items()}
             gap = gaps[REPEATING]
             free = f"{number(gap.operating_point.mean, digits=1)} of {number(gap.total.mean, digits=1)}"
-            heading = f"{corpus.in_words}: decoding closes {free} points for free ({seeds.max()} seeds)"
-            panels[corpus.name] = (heading, _interval(gap.knowledge), parts)
+            heading = f"{corpus.in_words}, {seeds.max()} seeds"
+            panels[heading] = (f"decoding closes {free} points", _interval(gap.knowledge), parts)
     if not panels:
         return []
     caption = "What texts add to H, the harmonic mean of Acc on seen and unseen combinations, beyond the best constant"

@@ -16,7 +16,7 @@ from compaug.reports.queries import Results
 
 
 def samples(quality: Mapping[str, Mapping]) -> dict | None:
-    """{"files", "texts": [[file number, composition, text, whether the oracle finds it faithful]]} for the search.
+    """{"files", "texts": [[file number, combination, text, whether the oracle finds it faithful]]} for the search.
 
     Of a generator or selection that differs from params.yaml there is the first seed alone, for the page has no room
     for all.

@@ -21,7 +21,7 @@ CEILINGS = {
 PARTS = ("total", "operating_point", "knowledge")  # of the gap, whatever the texts
 TABULAR = "tabular"  # the reader of a user's own corpus
 LEARNED = 2.0  # points of iid accuracy over the trivial classifier's under which nothing has been learned
-MOSTLY = 50.0  # percent of rows without a label
+MOSTLY = 50.0  # percent of rows that get no label, though they have one
 SHOWABLE = 5.0  # points; an interval that is wider to either side hides effects that matter
 DECODINGS = {  # what a page calls them
     "threshold": "labels above {threshold}",
@@ -30,6 +30,11 @@ DECODINGS = {  # what a page calls them
         "the composition prior, target {target}, weight {weight}, strength {strength}: on unseen combinations it is "
         "told which there are, which costs seen ones, and the iid rows are read with the training rows' own"
     ),
+}
+UNDER = {  # ... at the head of a sentence
+    "threshold": "At {threshold}",
+    "tuned_thresholds": "With tuned thresholds",
+    "composition_prior": "Under the composition prior",
 }
 COLUMNS = ("jacc", "acc", "corr", "corr_set", "comp")
 SIDES = ("seen_acc", "harmonic", "best_harmonic", "ausuc", "acc_at_seen")  # of seen and unseen combinations
@@ -43,7 +48,7 @@ FROM = {  # what a classifier of an arm learns from, in that table
 KEPT = {
     "mean_filter_jacc": "mean filter Jacc",
     "share_jacc_1": "share with Jacc 1",
-    "total_variation": "total variation of the composition histogram before and after selection",
+    "total_variation": "total variation of the histogram of combinations before and after selection",
 }
 READINGS = 2  # of a text that are shown: an ambiguous one has many
 
@@ -62,6 +67,7 @@ def page(cell: Mapping) -> str:
     """
     metrics, details, augments = cell["metrics"], cell["details"], cell["generator"] != NONE
     order = ("augmented", "oversample", "baseline", "matched", "iid")
+    own_tiny = cell["own"] and cell["backbones"]["encoder"].startswith("tiny, ")
     arms = [arm for arm in order if arm in metrics and (augments or arm != "augmented")]
     shown = ["baseline", "augmented"][: 1 + augments]
     return render(
@@ -69,9 +75,10 @@ def page(cell: Mapping) -> str:
         **cell,
         augments=augments,
         finding=_finding(details.get("gap"), cell["generator"]),
-        no_verdict=_no_verdict(metrics, details, cell["own"] and cell["backbones"]["encoder"].startswith("tiny, ")),
+        no_verdict=_no_verdict(metrics, details, arms, own_tiny),
         too_few=_too_few(details["acc_gain"]),
-        decoding=_decoding(details.get("decoding")),
+        decoding=_decoding(details.get("decoding"), DECODINGS),
+        under=_decoding(details.get("decoding"), UNDER) or "At 0.5",
         arms=arms,
         arms_compared=_arms_compared(metrics, arms, NAMES.get(cell["generator"], f"`{cell['generator']}`")),
         results=_results(cell, arms),
@@ -100,8 +107,8 @@ def _finding(parts: Mapping[str, Mapping] | None, generator: str) -> dict[str, s
     return {"sentence": words, "remedy": remedy(gap)}
 
 
-def _no_verdict(metrics: Mapping, details: Mapping, own_tiny: bool) -> str | None:
-    """Why nothing can be said of the texts, and what to do; None where something can.
+def _no_verdict(metrics: Mapping, details: Mapping, arms: Sequence[str], own_tiny: bool) -> str | None:
+    """Why nothing can be said of decoding and texts, and what to do; None where something can.
 
     A classifier that has not learned the corpus fails on unseen combinations as on all others.
     """
@@ -113,17 +120,14 @@ def _no_verdict(metrics: Mapping, details: Mapping, own_tiny: bool) -> str | Non
             f"{trivial['answer']} would be on {number(trivial['iid_acc'])} %: it has not learned the corpus, so that "
             f"what it does on unseen combinations says nothing of augmentation; {stronger}"
         )
-    empty = {
-        arm: metrics[arm]["empty_rate"]
-        for arm in ("baseline", "augmented", "iid")
-        if "empty_rate" in metrics.get(arm, {})
-    }
+    empty = {arm: metrics[arm]["kind_empty"] for arm in ("baseline", "augmented", "iid") if arm in arms}
     unseen = [empty[arm] for arm in ("baseline", "augmented") if arm in empty]
     if unseen and (min(unseen) > MOSTLY or empty.get("iid", 0) > MOSTLY):
         rates = ", ".join(f"{arm} {number(rate)} %" for arm, rate in empty.items())
         return (
-            f"most answers are empty ({rates} of the rows get no label), so that accuracy counts abstentions; set "
-            f"`evaluation.decoding: tuned_thresholds` or a lower `evaluation.threshold`, or {stronger}"
+            f"most answers are empty ({rates} of the rows get none of their labels), so that accuracy counts "
+            "abstentions; set `evaluation.decoding: tuned_thresholds` or a lower `evaluation.threshold`, "
+            f"or {stronger}"
         )
     return None
 
@@ -141,8 +145,8 @@ def _too_few(gain: Mapping) -> str | None:
     )
 
 
-def _decoding(facts: Mapping | None) -> str | None:
-    return DECODINGS[facts["name"]].format(**facts) if facts else None
+def _decoding(facts: Mapping | None, words: Mapping[str, str]) -> str | None:
+    return words[facts["name"]].format(**facts) if facts else None
 
 
 def _epoch(counted: Mapping | None) -> str | None:

@@ -21,8 +21,8 @@ FACTS = {
 REFERENCES = {  # generator, decoding, split
     "none, iid split": ("none", "threshold", "iid"),
     "ceiling: Bayes, iid split": ("bayes", "training_prior", "iid"),
-    "ceiling: Bayes, compositions of training": ("bayes", "training_prior", "unseen"),
-    "ceiling: Bayes, compositions of the test set": ("bayes", "target_prior", "unseen"),
+    "ceiling: Bayes, combinations of training": ("bayes", "training_prior", "unseen"),
+    "ceiling: Bayes, combinations of the test set": ("bayes", "target_prior", "unseen"),
 }
 QUALITY = {  # column: metric, factor
     "filter": ("filter_exact", 100),

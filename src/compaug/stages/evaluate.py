@@ -34,27 +34,31 @@ def main(argv: list[str] | None = None) -> None:
     quality = read_json(args.quality)
     trained = {arm: predictions.read(path, len(gold.labels)) for arm, path in _paths_by_arm(args.predictions).items()}
 
-    truth, predicted, arms, outcomes, halves = {}, {}, {}, {}, []
+    truth, predicted, arms, rows = {}, {}, {}, {}
+    at_threshold, decoded = {}, {}  # outcomes of the unseen arms, under the threshold and under the cell's decoding
     for arm, arm_predictions in trained.items():
         split = root_cell.SPLIT_OF_ARM[arm]
         test = _test_rows(gold, arm_predictions, split, arm in root_cell.HALVES)
         case = Case(arm_predictions, gold, test, (), blocks["composition_prior"], evaluation.threshold)
+        rows[arm] = test[split]
         if split == "unseen":
             cell = Cell("run", 0, generator=root_cell.GENERATORS.get(arm, REAL_TEXTS))
-            outcomes[arm] = outcome_of(cell, case, "threshold", evaluation.empty_both)
+            at_threshold[arm] = decoded[arm] = outcome_of(cell, case, "threshold", evaluation.empty_both)
+            if evaluation.decoding != "threshold":
+                decoded[arm] = outcome_of(cell, case, evaluation.decoding, evaluation.empty_both)
         if arm in root_cell.HALVES:
-            halves.append(outcome_of(cell, case, evaluation.decoding, evaluation.empty_both))
             continue
         truth[arm], predicted[arm] = case.truth[split], DECODINGS[evaluation.decoding](case).sets[split]
         arms[arm] = root_cell.evaluate(truth[arm], predicted[arm], gold.labels, evaluation.empty_both)
-    if halves:
+    if root_cell.HALVES[0] in decoded:
         test = tuple(gold.parts["test"])
-        at_half = [outcomes.pop(arm) for arm in root_cell.HALVES]
-        outcomes[root_cell.MATCHED] = joined(at_half[0].cell, at_half, test)
-        metrics = joined(at_half[0].cell, halves, test).metrics["unseen"]
+        for outcomes in (at_threshold, decoded):
+            halves = [outcomes.pop(arm) for arm in root_cell.HALVES]
+            outcomes[root_cell.MATCHED] = joined(halves[0].cell, halves, test)
+        metrics = decoded[root_cell.MATCHED].metrics["unseen"]
         arms[root_cell.MATCHED] = {name: metrics[name] for name in sorted(arms["baseline"].keys() & metrics.keys())}
         arms[root_cell.MATCHED]["n"] = len(test)
-    measures, gap = root_cell.knowledge(outcomes)
+    measures, gap = root_cell.knowledge(at_threshold, decoded)
     arms = {arm: result | measures.get(arm, {}) for arm, result in arms.items()}
 
     gain = {
@@ -62,7 +66,7 @@ def main(argv: list[str] | None = None) -> None:
         for over in ("baseline", "oversample")
         if over in arms
     }
-    details = _details(gold, quality, arms, trained, gain, gap)
+    details = _details(gold, quality, arms, trained, rows, gain, gap)
     details["per_composition"] = {arm: arms[arm]["per_composition"] for arm in predicted}
     details["decoding"] = _decoding(evaluation, blocks["composition_prior"])
     losses, side_car = {arm: p.losses for arm, p in trained.items()}, quality["selection"]
@@ -73,9 +77,15 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _details(
-    gold: Gold, quality: Mapping, arms: Mapping, trained: Mapping[str, Predictions], gain: Mapping, gap: Mapping
+    gold: Gold,
+    quality: Mapping,
+    arms: Mapping,
+    trained: Mapping[str, Predictions],
+    rows: Mapping[str, tuple[str, ...]],
+    gain: Mapping,
+    gap: Mapping,
 ) -> dict:
-    """What the page of the cell shows besides the measures."""
+    """What the page of the cell shows besides the measures; `rows`: ids of the unseen or iid test rows of each arm."""
     side_car, fidelity = quality["selection"], quality.get("fidelity")
     requested = {key: row.get("requested", 0) for key, row in side_car.get("per_composition", {}).items()}
     details = {
@@ -91,8 +101,7 @@ def _details(
         details["gap"] = gap
     if "iid" in arms:
         details["trivial"] = root_cell.trivial(gold)
-    if written := {arm: p.unparsed for arm, p in trained.items() if p.unparsed is not None}:
-        counted = {arm: {"rows": int((n > 0).sum()), "pieces": int(n.sum())} for arm, n in written.items()}
+    if counted := _unparsed(trained, rows):
         details["unparsed"] = counted
     if bayes := gold.facts.get("bayes"):
         details["bayes"] = {"iid": bayes["iid"]["training_prior"]}
@@ -100,6 +109,19 @@ def _details(
     if fidelity:
         details |= {"fidelity": fidelity["kept"], "samples": quality["samples"]}
     return details
+
+
+def _unparsed(trained: Mapping[str, Predictions], rows: Mapping[str, tuple[str, ...]]) -> dict[str, dict[str, int]]:
+    """Test rows with a piece that does not parse, and such pieces, by arm, of a classifier that writes its answers."""
+    counted: dict[str, dict[str, int]] = {}
+    for arm, predicted in trained.items():
+        if predicted.unparsed is not None:
+            test = set(rows[arm])
+            pieces = predicted.unparsed[[row_id in test for row_id in predicted.ids]]
+            both = counted.setdefault(root_cell.MATCHED if arm in root_cell.HALVES else arm, {"rows": 0, "pieces": 0})
+            both["rows"] += int((pieces > 0).sum())
+            both["pieces"] += int(pieces.sum())
+    return counted
 
 
 def _decoding(evaluation: params.Evaluation, prior: params.CompositionPrior) -> dict:

@@ -11,6 +11,7 @@ Saerens et al. 2002 (label shift, EM), Menon et al. 2021 (logit adjustment), Cha
 AUSUC), Alexandari et al. 2020 (calibrate first).
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from compaug.evaluation.metrics import label_matrix, rows_among
 Counted = Iterable[Composition] | Mapping[Composition, int]  # compositions of rows, or how often each occurs
 
 SMALLEST = 1e-6  # predictions have six digits: probabilities are kept this far from 0 and 1
+STEEPEST = math.log(10)  # of a calibration: temperatures are from a tenth to ten
 SMOOTHING = 1.0  # rows that independent labels count for in P_train
 ROWS = 2048  # scored at a time: 2,048 x 4,400 numbers are 72 MB
 WEIGHTS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
@@ -238,7 +240,8 @@ class Calibration:
 def calibrate(probabilities: np.ndarray, gold: np.ndarray) -> Calibration:
     """The temperature and biases of the least cross-entropy on held-out rows [m, n_labels].
 
-    A small pull to 0 keeps the bias of a label that no row has finite. Without rows: the identity.
+    A small pull to 0 keeps the bias of a label that no row has finite, and STEEPEST the temperature of rows that a
+    classifier ranks without an error, or the wrong way round. Without rows: the identity.
     """
     from scipy.optimize import minimize
     from scipy.special import expit
@@ -257,7 +260,7 @@ def calibrate(probabilities: np.ndarray, gold: np.ndarray) -> Calibration:
         return value, np.concatenate([[sharpness * (error * logits).sum()], error.sum(0) + bias])
 
     best = minimize(loss, np.zeros(n_labels + 1), jac=True, method="L-BFGS-B").x
-    return Calibration(float(np.exp(-best[0])), best[1:])
+    return Calibration(float(np.exp(-np.clip(best[0], -STEEPEST, STEEPEST))), best[1:])
 
 
 @dataclass(frozen=True)
