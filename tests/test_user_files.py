@@ -742,7 +742,7 @@ def test_scores_of_all_labels_need_a_cut(tmp_path):
 
 def test_scores_at_the_ends_of_names_are_no_part_of_them(tmp_path):
     path = saved(tmp_path, listed(lambda names: ", ".join(f"{n}:0.{at + 7}" for at, n in enumerate(names))))
-    message = "label names with scores, such as .*: write .* or a column for each label"
+    message = "label names with scores or answers, such as .*: write .* or a column for each label"
     refused(path, message, label_delimiter=",")
 
 
@@ -1066,3 +1066,88 @@ def test_what_is_no_list_is_an_error_and_nothing_else(text):
 
 def test_every_quoting_of_the_reader_is_one_of_csv():
     assert set(dialect.QUOTINGS) == {"double", "backslash", "none"}
+
+
+# ---------------------------------------------------------------- misread before
+
+
+def test_an_answer_at_the_end_of_a_name_is_no_part_of_it(tmp_path):
+    for answer in ("{}={:d}", "{}: {}"):
+        cell = lambda names, a=answer: "; ".join(
+            a.format(n, n in names if "d" in a else ("no", "yes")[n in names]) for n in NAMES
+        )
+        path = saved(tmp_path, listed(cell))
+        refused(path, "label names with scores or answers, such as 'heating", label_delimiter=";")
+    path = saved(tmp_path, listed(lambda names: "; ".join(f"{n} ({70 + at}%)" for at, n in enumerate(names))))
+    refused(path, "label names with scores or answers", label_delimiter=";")
+
+
+def test_single_choices_beside_lists_of_them_are_read(tmp_path):
+    single = lambda names: {"problem": {"choices": names} if len(names) > 1 else "".join(names)}
+    path = saved(tmp_path, objects(single), "a.jsonl")
+    assert shown(read(path)) == MEANT
+
+
+def test_no_value_as_mysql_writes_it_is_no_letter(tmp_path):
+    lines = [f'"{text} \\"so\\"",{";".join(names) or chr(92) + "N"}' for text, names in ROWS]
+    path = saved(tmp_path, "\n".join(["text,labels", *lines]))
+    refused(path, r"the label name '\\\\N', which often says that there is no value .*--missing")
+    assert [names for _, names in shown(read(path, missing=[r"\N"]))] == [names for _, names in MEANT]
+
+
+def test_commas_behind_names_of_fasttext_are_none_of_theirs(tmp_path):
+    for between in (", ", " , "):
+        lines = [between.join([*(f"__label__{name}" for name in names), text]) for text, names in ROWS]
+        assert shown(read(saved(tmp_path, "\n".join(lines), "a.txt"))) == MEANT
+    refused(saved(tmp_path, "\n".join(lines), "a.train"), "holds lines of fastText; end its name with .txt")
+
+
+@pytest.mark.parametrize("name", ["{}_{}", "{1}_{0}"])
+@pytest.mark.parametrize("who", [("true", "pred"), ("ann1", "ann2")])
+def test_columns_that_say_the_same_labels_twice_wait(tmp_path, name, who):
+    names = [name.format(each, label) for each in who for label in NAMES]
+    rows = [[text, *(int(n in labels) for n in NAMES), *(int(n in labels[:1]) for n in NAMES)] for text, labels in ROWS]
+    path = saved(tmp_path, table([["text", *names], *rows]))
+    refused(path, "say the same labels more than once, such as .* give --label-columns")
+    first = read(path, label_columns=names[: len(NAMES)])
+    assert [len(e.labels) for e in first.examples] == [len(labels) for _, labels in ROWS]
+
+
+def test_without_names_of_columns_numbers_and_people_are_no_family_of_labels(tmp_path):
+    numbers = [
+        (text, ",".join(str(NAMES.index(n)) for n in names), f"u{at % 3}") for at, (text, names) in enumerate(ROWS)
+    ]
+    path = saved(tmp_path, table(numbers, delimiter="\t", quoting=csv.QUOTE_NONE, escapechar="\\"), "a.tsv")
+    refused(path, "which column has the labels.* column_1, column_2, column_3")
+    stars = [(*row[:2], at % 5 + 1) for at, row in enumerate(numbers)]
+    path = saved(tmp_path, table(stars, delimiter="\t"), "a.tsv")
+    refused(path, "labels are numbers from 0 to 4, 5 of them")
+
+
+def test_characters_as_html_writes_them_are_not_cut(tmp_path):
+    path = saved(tmp_path, listed(lambda names: "; ".join(n.replace("mould", "damp &amp; mould") for n in names)))
+    refused(path, "label cells with characters as HTML writes them, as in .*damp &amp; mould")
+
+
+def test_names_that_differ_in_their_hyphen_collide(tmp_path):
+    spelled = lambda names: ";".join("e-rent" if n == "rent" else "e\u2011rent" if n == "lift" else n for n in names)
+    refused(saved(tmp_path, listed(spelled)), "collide: they differ in what can hardly be seen alone")
+
+
+def test_objects_over_several_lines_are_named(tmp_path):
+    path = saved(tmp_path, "\n".join(json.dumps({"text": t, "labels": n}, indent=1) for t, n in ROWS), "a.jsonl")
+    refused(path, "not valid JSON .*; write one list, or an object a line")
+
+
+def test_a_kept_column_takes_no_name_of_the_answers(tmp_path):
+    path = saved(tmp_path, listed(";".join))
+    keep = predict.kept_as(["labels", "text", "labels"], ["noise"])
+    assert keep == {"labels": "labels (file)", "text": "text (file)"}
+    texts = predict.read_texts(path, {}, keep)
+    assert texts.carried[1] == {"labels (file)": ";".join(ROWS[1][1]), "text (file)": ROWS[1][0]}
+    assert "note: the file's 'labels' is kept as 'labels (file)'" in texts.account
+    assert predict.kept_as(["id", "p(noise)", "line"], ["noise"]) == {
+        "id": "id",
+        "p(noise)": "p(noise) (file)",
+        "line": "line (file)",
+    }

@@ -277,10 +277,11 @@ def predict(
         label_names, predict.read_thresholds(thresholds, label_names) if thresholds else threshold, combinations
     )
     chosen = {"text_column": text_column, **_written(delimiter, quoting, encoding, header)}
-    read = predict.read_texts(file, chosen, carried := _listed(keep), on_bad_rows == OnBadRows.drop)
+    carried = predict.kept_as(_listed(keep), label_names)
+    read = predict.read_texts(file, chosen, carried, on_bad_rows == OnBadRows.drop)
     print("\n".join(read.account))
     rows = list(predict.predictions(classifier, label_names, read, decode))
-    predict.write(out, label_names, rows, carried)
+    predict.write(out, label_names, rows, list(carried.values()))
     empty, limit = sum(not row["labels"] for row in rows), classifier.max_length
     cut = sum(n > limit for n in samples.lengths_of(model, read.texts))
     where = "a label" if combinations else "a label above the threshold"

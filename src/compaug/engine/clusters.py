@@ -16,6 +16,14 @@ FILE = Path("configs/cluster.yaml")
 ALWAYS = "COMPAUG_"  # begins the names of environment variables that go to the workers in any case
 # the scheduler has no page, and a port of its own at every run
 QUIET = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+SETTINGS = {
+    # Dask would give its workers other settings of malloc and of threads than a stage has that is started by hand.
+    "distributed.nanny.pre-spawn-environ": {},
+    # All that a worker does is wait for its stage: Dask's looks at itself would take an eighth of a core, with two.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+}
 
 
 class SSH(Block):
@@ -119,7 +127,5 @@ def connected(kind: str, config: Config, workers: int | None) -> Iterator:
     import dask
     from distributed import Client
 
-    # Dask would give its workers other settings of malloc and of threads than a stage has that is started by hand.
-    settings = dask.config.set({"distributed.nanny.pre-spawn-environ": {}})
-    with settings, KINDS[kind](config, workers) as cluster, Client(cluster) as client:
+    with dask.config.set(SETTINGS), KINDS[kind](config, workers) as cluster, Client(cluster) as client:
         yield client

@@ -33,17 +33,31 @@ class Texts:
     carried: list[dict[str, Any]] = field(default_factory=list)
 
 
-def read_texts(path: Path, chosen: Mapping[str, Any], keep: Sequence[str] = (), drop: bool = False) -> Texts:
-    """Read as `compaug inspect` does, with the same options.
+def kept_as(keep: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """Columns of a file -> what they are called beside the answers, another name where the answers have that one."""
+    ours = {"line", "text", "labels", "probabilities", *map(_column_of, names)}
+    return {name: f"{name} (file)" if name in ours else name for name in keep}
+
+
+def _column_of(name: str) -> str:
+    return f"p({name})"
+
+
+def read_texts(
+    path: Path, chosen: Mapping[str, Any], keep: Mapping[str, str] | None = None, drop: bool = False
+) -> Texts:
+    """Read as `compaug inspect` does, with the same options; `keep`: columns to carry along, by `kept_as`.
 
     A row without a text is kept, so that every row has an answer. InputError, one line, for all rows that cannot be
     read, unless they may be dropped.
     """
     column = chosen.get("text_column") or columns.text_of(path, chosen)
     file = user_files.opened(path, chosen)
+    keep = keep or {}
     account = [f"{path}: {file.described()}", f"texts: {column}", *(f"note: {doubt}" for doubt in file.doubts)]
+    account += [f"note: the file's {old!r} is kept as {new!r}" for old, new in keep.items() if new != old]
     read, faults = Texts(account), Faults(str(path))
-    for row in _rows(file, column, keep):
+    for row in _rows(file, column, list(keep)):
         faults.rows += 1
         try:
             if row.bad:
@@ -53,7 +67,7 @@ def read_texts(path: Path, chosen: Mapping[str, Any], keep: Sequence[str] = (), 
                 raise BadRow(f"{column!r} is not a string")
             read.texts.append(clean(text) if (text or "").strip() else "")
             read.lines.append(row.line)
-            read.carried.append({name: row.values.get(name) for name in keep})
+            read.carried.append({new: row.values.get(old) for old, new in keep.items()})
         except ValueError as error:
             faults.add(row.line, error)
     if len(faults) and not drop:
@@ -110,7 +124,7 @@ def write(path: Path, names: Sequence[str], rows: Sequence[Mapping], keep: Seque
     if path.suffix == ".jsonl":
         write_rows(path, rows)
         return
-    header = ["line", *keep, "text", "labels", *(f"p({name})" for name in names)]
+    header = ["line", *keep, "text", "labels", *map(_column_of, names)]
     write_csv(
         path,
         header,

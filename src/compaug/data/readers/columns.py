@@ -77,7 +77,9 @@ def guess(path: Path, chosen: Mapping[str, Any]) -> Choice:
         if not {"label_column", "label_columns"} & options.keys():
             taken = {options["text_column"], options.get("id_column"), options.get("split_column")}
             left = [
-                columns[name] for name in names if name not in taken and not _is_beside_labels(columns[name], columns)
+                columns[name]
+                for name in names
+                if name not in taken and not _is_beside_labels(columns[name], columns) and not _is_inner(name, columns)
             ]
             choose_labels(path, file, left, options, choice, names)
             choice.doubts += _instead(file, options.get("label_column"), left)
@@ -118,6 +120,12 @@ def _is_beside_labels(column: Column, names: Container[str]) -> bool:
         return True
     name = column.name.casefold()
     return (name in BOOKKEEPING or name.startswith("unnamed: ")) and not kinds.is_truth(column)
+
+
+def _is_inner(name: str, columns: Mapping[str, Column]) -> bool:
+    """Whether a column holds the choices of another one, which has the single ones too (Label Studio's JSON-MIN)."""
+    outer = columns.get(name.removesuffix(".choices"))
+    return outer is not None and outer.name != name and outer.filled > columns[name].filled
 
 
 def add_notes(error: Exception, notes: Iterable[str]) -> None:
@@ -219,6 +227,7 @@ def choose_labels(
     constant = [column for column in truth if kinds.is_constant(column)]
     group = [column for column in truth if column not in constant and column is not named]
     numbers = [] if named and not kinds.is_number_like(named) else kinds.numeric_run(left)
+    classes = [column for column in left if kinds.are_class_numbers(column)]
     votes = kinds.votes(numbers)
     if "positive_above" in options and len(votes) > 1:
         group, constant = votes, []
@@ -248,18 +257,18 @@ def choose_labels(
         options["label_columns"] = [column.name for column in votes]
         choice.label_why = "columns of small numbers side by side"
         choice.doubts += _beside([column for column in numbers if column not in votes], votes)
-    elif numbered := kinds.numbered(left):
+    elif numbered := kinds.numbered(left if file.header else [c for c in left if not kinds.is_number_like(c)]):
         names = options["label_columns"] = [column.name for column in numbered]
         choice.label_why = "columns of one name with numbers"
         if headings.plain(names[0]).rstrip("_0123456789").rpartition("_")[2] in WORDS["annotators"]:
             remedy = f"--label-column takes one of them, --label-columns {listed(names)} what anybody chose"
             choice.doubts.append(Doubt(f"columns of several annotators: {', '.join(names)}", remedy, fatal=True))
-    elif group:
+    elif group and not classes:
         _take_columns(group, constant, left, options, choice)
-    elif len(alike := [c for c in left if not rows_of_a_text.is_person(c.name) and kinds.are_labels(c)]) == 1:
+    elif len(alike := _repeating(file, left, classes)) == 1:
         options["label_column"], choice.label_why = alike[0].name, "a few values that come again and again"
-    elif not alike and len(numbered := [column for column in left if kinds.are_class_numbers(column)]) == 1:
-        options["label_column"], choice.label_why = numbered[0].name, "lists of numbers that come again and again"
+    elif not alike and len(classes) == 1:
+        options["label_column"], choice.label_why = classes[0].name, "lists of numbers that come again and again"
     elif not alike and (spans := [column for column in left if kinds.are_spans(column)]):
         options["label_column"], choice.label_why = spans[0].name, "names with their places"  # its reader refuses it
     elif file.tool:
@@ -269,6 +278,12 @@ def choose_labels(
             f"{path}: which column has the labels? There are {', '.join(every)}; give --label-column, or "
             "--label-columns with one column of yes and no for each label"
         )
+
+
+def _repeating(file: user_files.UserFile, left: Sequence[Column], classes: Sequence[Column]) -> list[Column]:
+    """Columns that could be labels by what they hold; without names of columns, class numbers too."""
+    alike = [column for column in left if not rows_of_a_text.is_person(column.name) and kinds.are_labels(column)]
+    return alike + list(classes) if alike and not file.header else alike
 
 
 def _rivals(named: Column | None, left: Sequence[Column]) -> list[Column]:
@@ -344,6 +359,11 @@ def _take_columns(
     options["label_columns"], choice.label_why = names, "columns of yes and no"
     if constant:
         choice.doubts.append(_left_out(constant, names))
+    if families := kinds.families(names):
+        first, *others = families.values()
+        what = f"columns of yes and no that say the same labels more than once, such as {first[0]} and {others[0][0]}"
+        choice.doubts.append(Doubt(what, f"give --label-columns {listed(first)}, or those of another", fatal=True))
+        return
     between = {column.name for column in (*group, *constant)}
     runs: list[list[str]] = [[]]
     for column in left:
@@ -407,6 +427,7 @@ def _delimiter(column: Column, options: dict[str, Any]) -> list[Doubt]:
         mark, other = delimiters.delimiter(cells)
         if other is None:  # else the reader refuses
             options["label_delimiter"] = mark
-            glued = [] if options.get("labels") else delimiters.inseparable(cells, mark)
+            glued = delimiters.inseparable(cells, mark) + delimiters.entities(cells, mark)
+            glued = [] if options.get("labels") else glued
             return delimiters.unsplit(cells, mark) + delimiters.unexplained(cells, mark) + glued
     return []

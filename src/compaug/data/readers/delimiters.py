@@ -14,6 +14,7 @@ USUAL = (";", "|", ",")  # taken where a few cells cannot decide
 FEW = 20  # rows
 OFTEN = 5  # rows in which two parts stand side by side by no accident
 TAGS = re.compile(r"\s*<[^<>]+>(?:[\s,;]*<[^<>]+>)*\s*")
+ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{2,5});")
 HASHES = re.compile(r"\s*#[^#\s,;]+(?:[\s,;]*#[^#\s,;]+)*\s*")
 
 QUOTED = r'"(?:[^"]|"")+"'  # a name that holds the mark, as in CSV
@@ -47,7 +48,7 @@ def split_of(
             )
         )
     doubts += unsplit(cells, mark) + unexplained(cells, mark)
-    doubts += inseparable(cells, mark) if answers.labels is None else []
+    doubts += inseparable(cells, mark) + entities(cells, mark) if answers.labels is None else []
     return _at(mark, answers, cells), f"between {mark!r}"
 
 
@@ -125,6 +126,16 @@ def inseparable(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:
     spread = f"{mark} " if any(f"{left}{mark} {right}" in value for value in cells) else mark
     what = f"label cells with {left + spread + right!r}, whose parts never stand alone"
     return [Doubt(what, "list every label in --labels if it is one name", n)]
+
+
+def entities(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:
+    """A doubt for characters as HTML writes them, which a semicolon would cut."""
+    cut = [(value, cell) for value, cell in cells.items() if mark == ";" and ENTITY.search(value)]
+    if not cut:
+        return []
+    what = f"label cells with characters as HTML writes them, as in {min(value for value, _ in cut)[:SUSPECT]!r}"
+    remedy = "write the characters themselves, or list every label in --labels"
+    return [Doubt(what, remedy, sum(cell.rows for _, cell in cut), min(cell.line for _, cell in cut), fatal=True)]
 
 
 def _rows_with(cells: Mapping[str, Cell], mark: str) -> tuple[int, int]:

@@ -23,6 +23,7 @@ QUOTINGS = {
     "backslash": {"quoting": csv.QUOTE_MINIMAL, "doublequote": True, "escapechar": "\\"},
     "none": {"quoting": csv.QUOTE_NONE, "quotechar": None},
 }
+NULL = re.compile(r"(?:^|(?<=[,;|~\t\x01]))\\N(?=[,;|~\t\x01]|$)")  # MySQL's, where a backslash hides the letter
 SEPARATOR = re.compile(r'"?sep=(.)"?,*', re.IGNORECASE)  # what Excel puts at the top
 SAMPLE = 20_000  # lines by which delimiters are ranked; the winner is tried on all
 FEW = 10  # rows that say little of quotes that have no meaning
@@ -92,8 +93,11 @@ def records(
     if top is None:
         return
     before = top[0] - 1  # lines that were left out
+    written = (line for _, line in chain([top], numbered))
+    if dialect.quoting == "backslash":
+        written = (NULL.sub(r"\\\\N", line) if "\\N" in line else line for line in written)
     reader = csv.reader(
-        (f"{line}\n" for _, line in chain([top], numbered)),
+        (f"{line}\n" for line in written),
         delimiter=dialect.delimiter,
         skipinitialspace=dialect.spaced,
         strict=True,

@@ -13,7 +13,9 @@ from compaug.data.readers.words import WORDS
 
 MISSING = frozenset(WORDS["missing"])
 SHOWN = 3  # names in a line
-SCORED = re.compile(r".*\S\s*[:=(]\s*(?:0?[.,]\d+|1[.,]0+)\s*\)?")  # delay:0.93
+SCORED = re.compile(r".*\S\s*[:=(]\s*(?:0?[.,]\d+|1[.,]0+|\d+\s*%)\s*\)?")  # delay:0.93, delay (93 %)
+ANSWERED = re.compile(r"(.*\S)\s*[:=]\s*(0|1|no|yes|false|true)", re.IGNORECASE)  # delay=0 and delay=1
+DASHES = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2212"), "-")  # which look alike
 JOINERS = "\u200c\u200d"  # that some scripts write words with
 
 
@@ -41,7 +43,7 @@ def bare(name: str) -> str:
 
 def alike(name: str) -> str:
     """Two names that are equal in this are hard to tell apart."""
-    return bare(name).casefold()
+    return bare(name).translate(DASHES).casefold()
 
 
 def of_names(names: Mapping[str, tuple[int, int]], settled: frozenset[str]) -> Iterator[Doubt]:
@@ -59,7 +61,7 @@ def of_names(names: Mapping[str, tuple[int, int]], settled: frozenset[str]) -> I
         right = [max(spellings, key=lambda name: names[name][0]) for spellings in collisions.values()]
         yield _counted(
             f"the label names {' and '.join(map(ascii_of, pairs[0][:2]))} collide{more}: they differ in "
-            f"{'case' if by_case else 'what cannot be seen'} alone",
+            f"{'case' if by_case else 'what can hardly be seen'} alone",
             f"--labels {listed(map(bare, right))} reads all as these, or mend the file",
             {name: names[name] for spellings in pairs for name in spellings},
         )
@@ -76,10 +78,16 @@ def of_names(names: Mapping[str, tuple[int, int]], settled: frozenset[str]) -> I
             "list every label in --labels if they are meant, or give --label-delimiter, --delimiter or --quoting",
             odd,
         )
-    scored = {name: place for name, place in names.items() if SCORED.fullmatch(name) and name not in settled}
+    answers = Counter(match[1] for name in names if (match := ANSWERED.fullmatch(name)))
+    scored = {
+        name: place
+        for name, place in names.items()
+        if name not in settled
+        and (SCORED.fullmatch(name) or ((match := ANSWERED.fullmatch(name)) and answers[match[1]] > 1))
+    }
     if len(scored) * 2 > len(names):
-        remedy = 'write {"delay": 0.9, "price": 0.2} or a column for each label, or list every label in --labels'
-        yield _counted(f"label names with scores, such as {_shown(scored)}", remedy, scored)
+        remedy = 'write {"delay": 1, "price": 0} or a column for each label, or list every label in --labels'
+        yield _counted(f"label names with scores or answers, such as {_shown(scored)}", remedy, scored)
     hidden = {name: place for name, place in names.items() if bare(name) != " ".join(name.split())}
     hidden = {name: place for name, place in hidden.items() if len(collisions[alike(name)]) == 1}
     if hidden:

@@ -12,10 +12,12 @@ from compaug.data.readers.headings import LABELS
 from compaug.data.readers.label_sets import Answers
 from compaug.data.readers.profiles import Column, is_filled
 from compaug.data.readers.truth import TRUTH, flags, number_of, values_of, word_of
+from compaug.data.readers.words import WORDS
 
 OFTEN = 5  # times that a label stands in a column, on average
 RARELY, FEW_ROWS = 2, 20  # times, on average, that codes stand in a column; rows that say little of them
 MOST_VOTES = 20
+SAYING = frozenset((*WORDS["annotators"], *WORDS["truths"], *WORDS["predictions"]))
 
 
 def is_truth(column: Column) -> bool:
@@ -157,6 +159,24 @@ def are_class_numbers(column: Column) -> bool:
 
 def are_spans(column: Column) -> bool:
     return label_forms.are_spans(cell.value for cell in column.cells.values())
+
+
+def families(names: Sequence[str]) -> dict[str, list[str]]:
+    """Columns of the same labels by who says so, as true_delay and pred_delay, or delay_ann1 and delay_ann2.
+
+    {} where there are none.
+    """
+    for at in (0, -1):
+        of: dict[str, dict[str, str]] = {}
+        for name in names:
+            words = re.split(r"[_. -]", name.strip().casefold())
+            if len(words) > 1 and re.sub(r"\d+$", "", words[at]) in SAYING:
+                inner = words[1:] if at == 0 else words[:-1]
+                of.setdefault(words[at], {})["_".join(inner)] = name
+        labels = [set(columns) for columns in of.values()]
+        if len(labels) > 1 and len(labels[0]) > 1 and all(other == labels[0] for other in labels):
+            return {word: list(columns.values()) for word, columns in of.items()}
+    return {}
 
 
 def written_otherwise(group: Sequence[Column]) -> list[str]:

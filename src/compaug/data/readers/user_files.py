@@ -31,6 +31,7 @@ KINDS = (
 MARKUP = (".xml", ".sgm", ".sgml", ".html", ".htm")
 SURVEY = {"Response", "Open-Ended Response"}  # below the questions in an export of SurveyMonkey
 JUDGED = 10  # lines by which a file is told that has another kind's name
+SEVERAL = "write one list, or an object a line and end its name with .jsonl"
 SAMPLE = 5_000  # rows by which a header and a tool are told
 
 
@@ -93,7 +94,7 @@ class UserFile:
                     "quote values that contain the delimiter, a quote or a line break"
                 )
                 if width == 1:
-                    fault += "; or remove lines above the names of columns"
+                    fault += "; or give --delimiter, or remove lines above the names of columns"
                 yield Row(line, None, bad=BadRow("another number of columns than the header", fault))
             elif nameless:
                 yield Row(line, {name: values[at] for at, name in named})
@@ -139,14 +140,16 @@ class UserFile:
 
     def _fasttext(self) -> Iterator[Row]:
         for number, line in streams.lines(self.path, self.encoding):
-            names = list(takewhile(_is_label, line.split()))
-            text = line.split(maxsplit=len(names))[len(names) :]
-            if names or text:
-                yield Row(number, {"text": "".join(text), "labels": [name.removeprefix(LABEL) for name in names]})
+            words = list(takewhile(_is_label, line.split()))
+            text = line.split(maxsplit=len(words))[len(words) :]
+            if words or text:
+                names = [name.removeprefix(LABEL).rstrip(",") for name in words if name != ","]
+                yield Row(number, {"text": "".join(text), "labels": names})
 
 
 def _is_label(word: str) -> bool:
-    return word.startswith(LABEL)
+    """Or a comma, which some scripts write behind names."""
+    return word.startswith(LABEL) or word == ","
 
 
 def _lifted(value: dict[str, Any]) -> dict[str, Any]:
@@ -183,6 +186,10 @@ def opened(path: Path, chosen: Mapping[str, Any]) -> UserFile:
         first = streams.head(path)
         if kind == FASTTEXT and first.lstrip().startswith(LABEL.encode()):
             return UserFile(path, kind, encoding=chosen.get("encoding"))
+        if first.lstrip().startswith(LABEL.encode()):
+            raise InputError(f"{path}: holds lines of fastText; end its name with {FASTTEXT}")
+        if first.lstrip().startswith(b"{"):
+            _refuse_json(path, chosen.get("encoding"))
         raise InputError(f"{path}: unknown kind of file {kind!r}; {KINDS}")
     streams.head(path)
     return _opened_json(path, kind, chosen.get("encoding")) if kind in JSON else _opened_cells(path, kind, chosen)
@@ -192,8 +199,7 @@ def opened(path: Path, chosen: Mapping[str, Any]) -> UserFile:
 
 
 def _opened_cells(path: Path, kind: str, chosen: Mapping[str, Any]) -> UserFile:
-    if _holds_json(islice(streams.lines(path, chosen.get("encoding")), JUDGED)):
-        raise InputError(f"{path}: holds JSON, an object a line; end its name with .jsonl")
+    _refuse_json(path, chosen.get("encoding"))
     mark = chosen.get("delimiter")
     written, why = dialect.detected(
         path,
@@ -271,8 +277,12 @@ def _opened_json(path: Path, kind: str, encoding: str | None) -> UserFile:
         if note:
             file.doubts.append(Doubt(note))
     elif _is_whole(path, encoding):
-        with contextlib.suppress(InputError):  # then it has bad lines
+        try:
             file.objects, _ = _whole(path, encoding)
+        except InputError as error:
+            if SEVERAL in str(error):
+                raise
+            # then it has bad lines
     sample = [row.values for row in islice(file.rows(), 200) if row.values]
     file.tool = annotation_tools.tool_of(sample)
     if file.tool == "Label Studio":
@@ -280,6 +290,11 @@ def _opened_json(path: Path, kind: str, encoding: str | None) -> UserFile:
     if any("NaN" in line or "Infinity" in line for _, line in islice(streams.lines(path, encoding), 200)):
         file.doubts.append(Doubt("NaN in JSON, as Python writes it, is read as null"))
     return file
+
+
+def _refuse_json(path: Path, encoding: str | None) -> None:
+    if _holds_json(islice(streams.lines(path, encoding), JUDGED)):
+        raise InputError(f"{path}: holds JSON, an object a line; end its name with .jsonl")
 
 
 def _holds_json(lines: Iterable[tuple[int, str]]) -> bool:
@@ -311,8 +326,7 @@ def _whole(path: Path, encoding: str | None) -> tuple[list[Any] | None, str | No
     except ValueError as error:
         if not first:
             raise InputError(f"{path}: no rows; give the file at least one text") from None
-        several = "Extra data" in str(error)
-        remedy = "write one list, or an object a line and end its name with .jsonl" if several else "mend the file"
+        remedy = SEVERAL if "Extra data" in str(error) else "mend the file"
         raise InputError(f"{path}:{_bad_line(content)}: not valid JSON ({error}); {remedy}") from None
     if isinstance(value, list):
         return value, None
