@@ -508,6 +508,14 @@ def test_the_scheduler_of_this_machine_listens_on_loopback_only_and_has_no_dashb
         assert 8787 not in {connection.laddr.port for connection in listening}
 
 
+def test_a_worker_that_waits_looks_at_itself_seldom():
+    import dask
+
+    with clusters.connected("local", clusters.Config(), 1) as client:
+        for name in ("distributed.admin.tick.interval", "distributed.worker.profile.enabled"):
+            assert set(client.run(dask.config.get, name).values()) == {clusters.SETTINGS[name]}
+
+
 # ---------------------------------------------------------------- verify
 
 

@@ -1151,3 +1151,12 @@ def test_a_kept_column_takes_no_name_of_the_answers(tmp_path):
         "p(noise)": "p(noise) (file)",
         "line": "line (file)",
     }
+
+
+def test_a_title_with_empty_cells_beside_it_is_named_too(tmp_path):
+    rows = [(at, text, ";".join(names), "X") for at, (text, names) in enumerate(ROWS)]
+    path = saved(tmp_path, table([("Feedback 2023", "", "", ""), ("No", "Comment", "Topics", "Agent"), *rows]))
+    title = "flats.csv:1: one name for 4 columns, 'Feedback 2023'; remove the lines above the names of columns"
+    refused(path, title)
+    with pytest.raises(InputError, match=title):
+        predict.read_texts(path, {})

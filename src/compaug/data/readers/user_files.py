@@ -238,6 +238,9 @@ def _opened_cells(path: Path, kind: str, chosen: Mapping[str, Any]) -> UserFile:
         raise InputError(f"{path}:2: {what}; write them into line 1, over the question, and remove line 2")
     if nameless:
         held = sum(any(row[at].strip() for at in nameless if at < len(row)) for row in sample[1:])
+        if len(nameless) > 1 and len(first) - len(nameless) == 1 and 2 * held > len(sample) - 1:
+            what = f"one name for {len(first)} columns, {max(first)[:40]!r}"
+            raise InputError(f"{path}:1: {what}; remove the lines above the names of columns")
         values = f", with values in {held:,} of the first rows" if held else ""
         file.doubts.append(Doubt(f"{len(nameless)} columns have no name and are left out{values}"))
     return file
