@@ -13,7 +13,7 @@ from compaug.experiments.cells import NONE, REAL_TEXTS
 from compaug.reports import CORPORA, NAMES, figures
 from compaug.reports.entries import LEVEL, Entry, Figure, Table, entry, gained
 from compaug.reports.gap import Gap, Part, contribution, remedy, remedy_in_brief, sentence, sentence_in_brief
-from compaug.reports.queries import Results
+from compaug.reports.queries import FIRST, Results
 
 EXPERIMENT = "knowledge"
 EXPERIMENTS = (EXPERIMENT, "real", "small", "encoders")
@@ -215,7 +215,7 @@ def best_of(corpus: Corpus) -> tuple[str, Gap | None]:
 
     Without generators "" and the gap without texts; no gap without a matched arm.
     """
-    gaps = {arm: gap for arm in corpus.generators if (gap := gap_of(corpus, arm))}
+    gaps = {arm: gap for arm in _no_controls(corpus) if (gap := gap_of(corpus, arm))}
     if gaps:
         return max(gaps.items(), key=lambda item: (_beats_repeating(item[1]), item[1].texts.mean))
     gap = gap_of(corpus, REAL_TEXTS)
@@ -230,8 +230,10 @@ def finding(corpus: Corpus) -> str:
     parts = [sentence(gap)]
     if arm:
         parts = [f"{parts[0]}; {contribution(gap, f'the texts of {_named(arm)}')}"]
-    if (n := len(corpus.generators)) > 1:
-        better = [_named(name) for name in corpus.generators if (of := gap_of(corpus, name)) and _beats_repeating(of)]
+    if (n := len(_no_controls(corpus))) > 1:
+        better = [
+            _named(name) for name in _no_controls(corpus) if (of := gap_of(corpus, name)) and _beats_repeating(of)
+        ]
         parts.append(f"Of {n} generators {', '.join(better) or 'none'} is shown to teach more than repeating")
     return f"{'. '.join(parts)}. Remedy: {remedy(gap)}."
 
@@ -247,7 +249,12 @@ def finding_in_brief(corpus: Corpus) -> str:
 
 def _of_how_many(corpus: Corpus) -> str:
     """The best of several is named with their number."""
-    return f" (best of {n})" if (n := len(corpus.generators)) > 1 else ""
+    return f" (best of {n})" if (n := len(_no_controls(corpus))) > 1 else ""
+
+
+def _no_controls(corpus: Corpus) -> list[str]:
+    """Its generators but for real texts under wrong labels."""
+    return [arm for arm in corpus.generators if arm not in FIRST]
 
 
 def _beats_repeating(gap: Gap) -> bool:
