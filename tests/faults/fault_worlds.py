@@ -21,6 +21,7 @@ from compaug.tasks.slu.utterances import PARTS
 
 TABLE = "lab/texts.csv"  # somebody's own
 LEFT = "lab/left"  # what cells leave
+AUDITED = "models/run/augmented"  # the classifier that `compaug export` takes
 UTTERANCES = "lab/utterances"  # a folder in the place of COMPAUG_MIRROR
 CORPUS = "configs/benchmarks/diagnostic.yaml"
 EXPERIMENT = "small"  # whose predictions are in Git
@@ -33,7 +34,7 @@ Group = list[Step]  # the last one is tried, the others make what it opens
 def of_toys(toys: runs.Toys) -> list[Group]:
     """Every heavy stage on the toys, and what makes a split of them."""
     reader = runs.train_filter(runs.READER, "models/filter", *runs.set_of(f"classifiers.{runs.READER}", "epochs=1"))
-    judge = runs.train_classifier(runs.READER, "models/reader", *runs.set_of(f"classifiers.{runs.READER}", "epochs=1"))
+    judge = runs.train_classifier(runs.READER, AUDITED, *runs.set_of(f"classifiers.{runs.READER}", "epochs=1"))
     generator = runs.train_generator("ld_vae", "models/generator", *runs.set_of("generators.ld_vae", "epochs=1"))
     raw = _step("raw", "lab/raw", "--benchmark toy")
     split = _group(
@@ -57,6 +58,7 @@ def of_toys(toys: runs.Toys) -> list[Group]:
     linda = runs.train_generator("linda", "models/linda", *runs.set_of("generators.linda", "epochs=1"))
     shown = f"""{labels} --selected {runs.SPLIT}/synthetic.jsonl --model {judge.out}
         --train {runs.SPLIT}/train.jsonl {runs.SPLIT}/support.jsonl"""
+    _write_audit()
     _write_table()
     _write_utterances()
     few = _step("slu_corpus", "lab/few", f"--params {UTTERANCES}/slu.yaml --corpus toy --share 0.5 --seed 1")
@@ -66,17 +68,13 @@ def of_toys(toys: runs.Toys) -> list[Group]:
     parser = f"{parsed} --scale small --data {pairs.out} --seed 1"
     map_of_pairs = _step("map_parser", "lab/map", parser)
     hard = f"{parser} --map {map_of_pairs.out} --set choice.region=hard"
-    taken = (
-        f"--model {judge.out} --split {runs.SPLIT} --selected {runs.SPLIT}/synthetic.jsonl "
-        f"--predictions {judge.out}.jsonl.gz"
-    )
     return [
         [
             judge,
             _step("compaug predict", "out/labels.csv", f"{judge.out} {TABLE} --labels {runs.SPLIT}/labels.json --out"),
         ],
         [raw, _step("write_requests", "out/requests.jsonl", f"--raw {raw.out} --set repair.rare=3")],
-        [judge, _step("compaug export", "out/taken", taken)],
+        [judge, _step("compaug export", "out/taken", "")],
         [_step("settings", "out/settings", "--benchmark toy --scale tiny")],
         *split,
         [runs.backbones("tiny", "decoder", "out/model")],
@@ -197,6 +195,17 @@ def _write(root: Path) -> None:
     sets = [(0, 4), (2, 3, 6), (5, 6), (3, 6, 7)]
     _write_table()
     write_rows(Path("asked.jsonl"), ({"requested_labels": list(sets[number % len(sets)])} for number in range(80)))
+
+
+def _write_audit() -> None:
+    """What an audit leaves beside its classifier, where `compaug export` looks for it."""
+    shutil.copytree(runs.SPLIT, "data/splits/run")
+    for place, source in {
+        "data/selected/run/augmented.jsonl": f"{runs.SPLIT}/synthetic.jsonl",
+        "reports/run/augmented.jsonl.gz": f"{AUDITED}.jsonl.gz",  # there once it is trained
+    }.items():
+        Path(place).parent.mkdir(parents=True)
+        Path(place).symlink_to(Path(source).absolute())
 
 
 def _write_table() -> None:

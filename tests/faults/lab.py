@@ -206,12 +206,14 @@ def _wait(child: int, limit: float) -> int | None:
 def brought(step: Step, opened: set[Path]) -> list[Path]:
     """The files of a step that people bring or edit, as far as the step opens them.
 
-    That is parameters, configurations, corpora; of a command and of `prepare_backbone` what the arguments name too. Of
-    a model's folder all, because its libraries open them out of sight.
+    That is parameters, configurations, corpora, and an audit that is exported; of a command and of `prepare_backbone`
+    what the arguments name too. Of a model's folder all, because its libraries open them out of sight.
     """
     places = ["params.yaml", "configs", os.environ.get("COMPAUG_MIRROR", "")]
     if step.stage.startswith(COMMAND) or step.stage == "prepare_backbone":
         places += [word for word in step.argv if not word.startswith("out/")]
+    if step.stage == "compaug export":  # from an audit's places
+        places += ["models/run", "data", "reports"]
     files = []
     for path in map(Path, filter(None, places)):
         if path.is_dir():

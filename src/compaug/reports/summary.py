@@ -120,7 +120,8 @@ def _no_verdict(metrics: Mapping, details: Mapping, arms: Sequence[str], own_tin
             f"{trivial['answer']} would be on {number(trivial['iid_acc'])} %: it has not learned the corpus, so that "
             f"what it does on unseen combinations says nothing of augmentation; {stronger}"
         )
-    empty = {arm: metrics[arm]["kind_empty"] for arm in ("baseline", "augmented", "iid") if arm in arms}
+    shown = [arm for arm in ("baseline", "augmented", "iid") if arm in arms and "kind_empty" in metrics[arm]]
+    empty = {arm: metrics[arm]["kind_empty"] for arm in shown}
     unseen = [empty[arm] for arm in ("baseline", "augmented") if arm in empty]
     if unseen and (min(unseen) > MOSTLY or empty.get("iid", 0) > MOSTLY):
         rates = ", ".join(f"{arm} {number(rate)} %" for arm, rate in empty.items())
