@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from html.entities import html5
 from itertools import pairwise
 
 from compaug.data.readers.doubts import MISSING, Doubt
@@ -14,7 +15,7 @@ USUAL = (";", "|", ",")  # taken where a few cells cannot decide
 FEW = 20  # rows
 OFTEN = 5  # rows in which two parts stand side by side by no accident
 TAGS = re.compile(r"\s*<[^<>]+>(?:[\s,;]*<[^<>]+>)*\s*")
-ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{2,5});")
+ENTITY = re.compile(r"&(#\d{2,5};|\w{2,8};)")
 HASHES = re.compile(r"\s*#[^#\s,;]+(?:[\s,;]*#[^#\s,;]+)*\s*")
 
 QUOTED = r'"(?:[^"]|"")+"'  # a name that holds the mark, as in CSV
@@ -130,7 +131,8 @@ def inseparable(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:
 
 def entities(cells: Mapping[str, Cell], mark: str) -> list[Doubt]:
     """A doubt for characters as HTML writes them, which a semicolon would cut."""
-    cut = [(value, cell) for value, cell in cells.items() if mark == ";" and ENTITY.search(value)]
+    written = lambda value: any(name[0] == "#" or name in html5 for name in ENTITY.findall(value))
+    cut = [(value, cell) for value, cell in cells.items() if mark == ";" and written(value)]
     if not cut:
         return []
     what = f"label cells with characters as HTML writes them, as in {min(value for value, _ in cut)[:SUSPECT]!r}"
