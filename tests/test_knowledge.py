@@ -434,7 +434,7 @@ def test_the_report_has_the_gap_the_scores_the_gains_and_the_decodings(results):
             "corpus": "diagnostic",
             "operating point": "26.0",
             "knowledge": "16.0 [15.0, 17.0]",
-            "best texts give": "`ls_pt` 6.0 [5.0, 7.0]",
+            "best texts give": "6.0 [5.0, 7.0]",
             "what helps": "decoding + texts",
         }
     }
@@ -483,7 +483,7 @@ def test_the_best_of_several_is_named_with_their_number(tmp_path):
     results = longtables.load(longtables.reports(tmp_path / "reports", rows, gained))
     (corpus,) = report.corpora(results)
     assert "those of LS-PT (best of 2) give 6.0 [5.0, 7.0]. What helps" in report.finding_in_brief(corpus)
-    assert shown(report.tables(results)[0])["diagnostic"]["best texts give"] == "`ls_pt` 6.0 [5.0, 7.0] (best of 2)"
+    assert shown(report.tables(results)[0])["diagnostic"]["best texts give"] == "6.0 [5.0, 7.0] of 2"
 
 
 def test_a_larger_encoder_is_a_corpus_of_its_own_though_no_texts_were_repeated(tmp_path):

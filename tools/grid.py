@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from compaug import engine
-from compaug.core import lock_files
+from compaug.core import lock_files, preloaded
 from compaug.core.files import InputError
 from compaug.engine import clones, clusters, locks, planning
 from compaug.engine.progress import COMPUTED, FAILED, UNCHANGED, Progress
@@ -119,17 +119,19 @@ def status(plan: engine.Plan) -> str:
 def build(plan: engine.Plan, args) -> None:
     config = clusters.read(args.config) if args.config.exists() or args.cluster != "local" else clusters.Config()
     in_clones = args.clones or args.cluster != "local"
-    environment = clusters.environment(config)
-    place = clones.Place.of(plan, environment, config.clones) if in_clones else clones.Place(Path.cwd(), environment)
-    progress = Progress(plan)
-    try:
-        with clusters.connected(args.cluster, config, args.workers) as client:
-            engine.build(client, plan, place, progress)
-    except BaseException:
-        clones.wait_until_quiet(place)
-        raise
-    finally:
-        progress.close()
+    with preloaded.started(args.cluster == "local") as address:
+        environment = (*clusters.environment(config), *address)
+        here = clones.Place(Path.cwd(), environment)
+        place = clones.Place.of(plan, environment, config.clones) if in_clones else here
+        progress = Progress(plan)
+        try:
+            with clusters.connected(args.cluster, config, args.workers) as client:
+                engine.build(client, plan, place, progress)
+        except BaseException:
+            clones.wait_until_quiet(place)
+            raise
+        finally:
+            progress.close()
     lost = locks.restore(progress.which(COMPUTED, UNCHANGED)) if in_clones else []
     if not in_clones:
         locks.sort_locks(plan)

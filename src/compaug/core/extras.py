@@ -32,8 +32,7 @@ def named() -> Iterator[None]:
 @contextlib.contextmanager
 def in_one_line() -> Iterator[None]:
     """What the user can mend inside is one line on standard error, never a traceback; exit 2."""
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    settle()
     try:
         with named():
             yield
@@ -45,6 +44,12 @@ def in_one_line() -> Iterator[None]:
             raise
         print(f"error: {error.filename or 'file system'}: {error.strerror}", file=sys.stderr)
         sys.exit(2)
+
+
+def settle() -> None:
+    """No telemetry and no threads of tokenizers, unless the caller says so; libraries read it when they are loaded."""
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 
 def require(module: str) -> None:

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from compaug.core import extras, lock_files
+from compaug.core import extras, lock_files, preloaded
 from compaug.core.files import InputError, atomic_path, read_yaml, write_text
 from compaug.core.markdown import head_of
 from compaug.data.readers import columns
@@ -76,17 +76,18 @@ def run(folder: Path, show: Callable[[str], None] = SAY) -> int:
     total, number, start = sum(len(stage.get("foreach", "1")) for stage in stages), 0, time.monotonic()
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     command = [sys.executable, "-m", "dvc", "repro"]
-    environment = os.environ | {"PATH": path, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            for line in process.stdout or ():
-                if match := STAGE.match(line):
-                    number += 1
-                    if match[1] == "Running stage":
-                        minutes = int(time.monotonic() - start) // 60
-                        show(f"[{number:2}/{total}] {match[2]}" + (f", after {minutes} min" if minutes else ""))
-        finally:
-            process.wait()  # after Ctrl-C, which it gets too
+    with preloaded.started() as address:
+        environment = os.environ | {"PATH": path, "PYTHONUNBUFFERED": "1"} | dict(address)
+        with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                for line in process.stdout or ():
+                    if match := STAGE.match(line):
+                        number += 1
+                        if match[1] == "Running stage":
+                            minutes = int(time.monotonic() - start) // 60
+                            show(f"[{number:2}/{total}] {match[2]}" + (f", after {minutes} min" if minutes else ""))
+            finally:
+                process.wait()  # after Ctrl-C, which it gets too
     return process.returncode
 
 

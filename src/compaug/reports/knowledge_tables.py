@@ -58,9 +58,9 @@ IN_BRIEF = ("corpus", "operating point", "knowledge", "best texts give", "what h
 IN_BRIEF_NOTE = (
     "Points of H, the harmonic mean of Acc on seen and on unseen combinations. Operating point: what a list of the "
     "combinations that occur and one constant add to the classifier without texts. Knowledge: what the matched arm has "
-    "beyond that at its best constant. Best texts: of the generator that gives most of the knowledge, before others "
-    "one that is shown to give more than repeating the support texts does. °: not significant after Holm's correction "
-    "for all that `Every arm` compares."
+    "beyond that at its best constant. Best texts: of the generator, of so many, that gives most of the knowledge, "
+    "before others one that is shown to give more than repeating the support texts does. °: not significant after "
+    "Holm's correction for all that `Every arm` compares."
 )
 PARTS = ("corpus", "arm", "gap in H", "operating point", "knowledge", "what the arm gives", "over repeating")
 PARTS_NOTE = (
@@ -199,14 +199,15 @@ def _parts(every: Sequence[Corpus]) -> Table:
 
 
 def _in_brief(every: Sequence[Corpus]) -> Table:
-    """A line for each corpus that has a matched arm."""
+    """A line for each corpus that has a matched arm; at most 100 characters, for README."""
     lines = []
     for corpus in every:
-        arm, gap = best_of(corpus)
-        if gap:
+        if gap := best_of(corpus)[1]:
             decoding = Entry(gap.operating_point.mean, words=number(gap.operating_point.mean, digits=1))
-            give = f"`{arm}` {gap.texts}{_of_how_many(corpus)}" if gap.texts else NOT_REPORTED
-            lines.append([corpus.name, decoding, str(gap.knowledge), give, remedy_in_brief(gap)])
+            give = f"{gap.texts}{_of_how_many(corpus, ' of {}')}" if gap.texts else NOT_REPORTED
+            of_one = f"{number(gap.knowledge.mean, digits=1)}, one seed"
+            knowledge = of_one if gap.knowledge.over_rows else str(gap.knowledge)
+            lines.append([corpus.name, decoding, knowledge, give, remedy_in_brief(gap)])
     return Table("", IN_BRIEF_NOTE, IN_BRIEF, lines)
 
 
@@ -247,9 +248,9 @@ def finding_in_brief(corpus: Corpus) -> str:
     return f"{sentence_in_brief(gap, texts)}. What helps: {remedy_in_brief(gap)}."
 
 
-def _of_how_many(corpus: Corpus) -> str:
+def _of_how_many(corpus: Corpus, words: str = " (best of {})") -> str:
     """The best of several is named with their number."""
-    return f" (best of {n})" if (n := len(_no_controls(corpus))) > 1 else ""
+    return words.format(n) if (n := len(_no_controls(corpus))) > 1 else ""
 
 
 def _no_controls(corpus: Corpus) -> list[str]:

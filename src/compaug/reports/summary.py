@@ -43,7 +43,7 @@ FROM = {  # what a classifier of an arm learns from, in that table
     "baseline": "no synthetic texts",
     "oversample": "support texts, repeated",
     "augmented": "texts of {generator}",
-    "matched": "real texts of the combinations (matched)",
+    "matched": "real texts (matched)",
 }
 KEPT = {
     "mean_filter_jacc": "mean filter Jacc",

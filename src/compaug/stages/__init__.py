@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from compaug.core import extras
+from compaug.core import extras, preloaded
 from compaug.core.files import InputError, check_file, check_folder, read_json, write_json
 from compaug.core.numerics import native
 from compaug.core.records import Example, Labels, read_jsonl
@@ -227,14 +227,17 @@ def _keep_freed_memory() -> None:
         library.mallopt(M_TRIM_THRESHOLD, 2**31 - 1)
 
 
-def run(main: Callable[[], None]) -> None:
+def run(main: Callable[[], None], loads_torch: bool = False) -> None:
     """Run a stage: what the user can mend is one line on standard error, never a traceback; exit 2, or 130 for Ctrl-C.
 
-    SIGTERM, which schedulers send, is treated like Ctrl-C: Python would end without removing half-written files.
+    SIGTERM, which schedulers send, is treated like Ctrl-C: Python would end without removing half-written files. One
+    that loads torch runs in a process that has done so, if there is one.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    _keep_freed_memory()
     try:
+        if loads_torch:
+            preloaded.hand_over()
+        _keep_freed_memory()
         with extras.in_one_line():
             _check_project()
             main()

@@ -56,4 +56,4 @@ def _only(names: tuple[str, ...], values: Mapping) -> dict:
 
 
 if __name__ == "__main__":
-    run(main)
+    run(main, loads_torch=True)

@@ -112,4 +112,4 @@ def merged(synthesis: dict, report: dict) -> dict:
 
 
 if __name__ == "__main__":
-    run(main)
+    run(main, loads_torch=True)

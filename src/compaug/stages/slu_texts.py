@@ -72,4 +72,4 @@ def fresh(written: Sequence[Utterance], real: Sequence[Utterance]) -> tuple[list
 
 
 if __name__ == "__main__":
-    run(main)
+    run(main, loads_torch=True)

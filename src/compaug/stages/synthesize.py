@@ -98,4 +98,4 @@ def rows_of(
 
 
 if __name__ == "__main__":
-    run(main)
+    run(main, loads_torch=True)

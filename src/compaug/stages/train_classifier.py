@@ -113,4 +113,4 @@ def predicted(model, model_dir: Path, split: str, examples: Sequence[Example]) -
 
 
 if __name__ == "__main__":
-    run(main)
+    run(main, loads_torch=True)

@@ -61,4 +61,4 @@ def judged(gold, intents, tags) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    run(main)
+    run(main, loads_torch=True)
