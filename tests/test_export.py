@@ -479,6 +479,10 @@ def test_what_was_repaired_goes_home_with_all_rows_and_what_the_audit_measured(r
             ("models/run/augmented", "bad.jsonl", "--out", "o.csv"),
             "2 of 4 rows cannot be used: 2 x 'text' is not a string.* leave these 2 rows out with --on-bad-rows drop",
         ),
+        (
+            ("models/run/augmented", "survey.csv", "--out", "o.csv"),
+            "survey.csv:3: Qualtrics' row of ids; remove",
+        ),
         (("models/run/augmented", "gone.csv", "--out", "o.csv"), "gone.csv: no such file"),
         (
             ("models/run/augmented", "new.csv", "--out", "o.csv", "--labels", "other.json"),
@@ -489,6 +493,7 @@ def test_what_was_repaired_goes_home_with_all_rows_and_what_the_audit_measured(r
 def test_what_predict_cannot_do_is_one_line_and_writes_nothing(run, words, message):
     (run / "new.csv").write_text("body\nsunny\n")
     (run / "bad.jsonl").write_text('{"text": "x"}\n{"text": " "}\n{"text": 3}\n{"text": [4]}\n')
+    (run / "survey.csv").write_text('text\nWhat is new?\n"{""ImportId"":""QID1""}"\nsunny\n')
     Labels(("a",), ("a",)).write(run / "other.json")
     before = (run / "new.csv").read_bytes()
     with pytest.raises(InputError, match=message) as caught:

@@ -4,7 +4,7 @@ These have types already: Parquet, Arrow, a folder of `save_to_disk`, a data set
 import, so only they load it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,16 @@ class BadRow(ValueError):
     def __init__(self, kind: str, message: str | None = None) -> None:
         super().__init__(message or kind)
         self.kind = kind
+
+
+IDS = '{"ImportId"'  # of questions, in the third row of an export of Qualtrics
+
+
+def refuse_ids(number: int, values: Iterable[Any]) -> None:
+    """BadRow where the row of that number is Qualtrics' row of ids, which stands below one of questions."""
+    if number == 2 and any(str(value).startswith(IDS) for value in values):
+        what = "Qualtrics' row of ids"
+        raise BadRow(what, f"{what}; remove it and the row of questions above it")
 
 
 @dataclass

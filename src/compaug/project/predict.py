@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from compaug.core.files import InputError, read_json, write_csv, write_rows
 from compaug.data.corpus import clean
 from compaug.data.readers import columns, user_files
-from compaug.data.rows import BadRow, Faults, Row
+from compaug.data.rows import BadRow, Faults, Row, refuse_ids
 from compaug.project.classifier import Classifier, Decode
 
 
@@ -62,6 +62,7 @@ def read_texts(
         try:
             if row.bad:
                 raise row.bad
+            refuse_ids(faults.rows, row.values.values())
             text = row.values[column]
             if text is not None and not isinstance(text, str):
                 raise BadRow(f"{column!r} is not a string")

@@ -25,13 +25,12 @@ from compaug.data.readers.account import EXAMPLES, Account, quoted
 from compaug.data.readers.annotation_tools import NOBODY
 from compaug.data.readers.doubts import Doubt
 from compaug.data.readers.label_sets import Answers, Cell, LabelSets, key_of
-from compaug.data.rows import SPLITS, BadRow, Faults, Row, hub_rows
+from compaug.data.rows import SPLITS, BadRow, Faults, Row, hub_rows, refuse_ids
 
 WHOLE = ("a list of names", "a column for each label", "mappings", "objects")  # forms whose names are not cut
 UNLABELLED = "no label"
 UNANNOTATED = "rows that nobody has annotated are left out"
 BLANK = "rows without any value are left out"
-IDS = '{"ImportId"'  # of questions, in the third row of an export of Qualtrics
 RULE = "rows of dashes are left out"
 AGAIN = "rows that repeat the names of the columns are left out"
 
@@ -187,9 +186,7 @@ class _Table:
                 if faults.rows == 1 and _is_rule(values):
                     self.skip(RULE, row.line)
                     continue
-                if faults.rows == 2 and any(str(value).startswith(IDS) for value in values.values()):
-                    what = "Qualtrics' row of ids"
-                    raise BadRow(what, f"{what}; remove it and the row of questions above it")
+                refuse_ids(faults.rows, values.values())
                 self._keep(row, part, faults.rows)
             except ValueError as error:
                 faults.add(row.line, error)
