@@ -311,7 +311,7 @@ def read_yaml(path: Path | str, may_be_empty: bool = False) -> dict:
     if blocks is None and may_be_empty:
         return {}
     if not isinstance(blocks, dict):
-        raise InputError(f"{path}: expected a mapping of blocks; restore it with `git checkout {path}`")
+        raise InputError(f"{path}: expected a mapping of blocks, each a name with its keys below it; mend it")
     return blocks
 
 
