@@ -140,5 +140,5 @@ def _counts(rows: pd.DataFrame) -> dict[tuple, tuple[Entry, Entry]]:
 
 
 def _order(results: Results, generator: str, classifier: str) -> tuple:
-    """By generator, the ceiling last, by how many texts it wrote, and by how often they are shown."""
+    """By generator, the matched arm last, by how many texts it wrote, and by how often they are shown."""
     return generator == REAL_TEXTS, results.rank(generator.partition("+")[0]), generator, _times(classifier)
