@@ -27,6 +27,9 @@ def main():
         raise InputError("corpus.csv: is empty")
     if word == "dies":
         os.kill(os.getpid(), 9)
+    if word == "works":
+        while time.process_time() < 3:
+            pass
     if word == "waits":
         Path("pid").write_text(str(os.getpid()))
         try:
@@ -44,7 +47,7 @@ PATIENCE = 60
 def address():
     with preloaded.started() as variables:
         if not variables:
-            pytest.skip("no fork here, or a GPU")
+            pytest.skip("on Linux alone, and without a GPU")
         yield dict(variables)
 
 
@@ -132,3 +135,17 @@ def test_a_stage_whose_process_is_gone_runs_by_itself(folder):
 def test_there_is_none_where_stages_run_elsewhere():
     with preloaded.started(False) as variables:
         assert variables == ()
+
+
+def seconds(folder: Path, word: str) -> float:
+    """Of the CPU, by the process's own account, with one stage."""
+    before = os.times().children_user
+    with preloaded.started() as variables:
+        if not variables:
+            pytest.skip("on Linux alone, and without a GPU")
+        assert seen(folder, word, dict(variables))[0] == 0
+    return os.times().children_user - before
+
+
+def test_what_a_stage_takes_counts_as_its_engine_s(folder):
+    assert seconds(folder, "works") > seconds(folder, "ends") + 1

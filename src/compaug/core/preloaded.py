@@ -46,10 +46,10 @@ LOST = 1  # exit status of a stage of whose fork nothing is known
 def started(here: bool = True) -> Iterator[tuple[tuple[str, str], ...]]:
     """Keep the process for the time of the block, if stages run here; yields what stages need in their environment.
 
-    Nothing is loaded before the first stage asks. There is none on Windows, which has no fork, nor beside a GPU, whose
-    driver does not survive one.
+    Nothing is loaded before the first stage asks. On Linux alone, and without a GPU: neither the libraries of macOS nor
+    a GPU's driver survive a fork.
     """
-    if not (here and hasattr(os, "fork")) or shutil.which("nvidia-smi"):
+    if not here or sys.platform != "linux" or shutil.which("nvidia-smi"):
         yield ()
         return
     with tempfile.TemporaryDirectory(prefix="compaug-") as folder:
@@ -103,18 +103,26 @@ def hand_over() -> None:
 
 def serve(address: str) -> dict:
     """Listen at that address until standard input ends; the request, in each fork that is to run one."""
+    keepers: list[int] = []
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen(128)
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the keepers
-        while not select.select([sys.stdin, listener], [], [])[0].count(sys.stdin):
+        while sys.stdin not in select.select([sys.stdin, listener], [], [])[0]:
             connection, _ = listener.accept()
             _load()
-            if not os.fork():
+            if not (keeper := os.fork()):
                 listener.close()
                 return _keep(connection)
             connection.close()
+            keepers = [*filter(_is_running, keepers), keeper]
+    for keeper in keepers:
+        os.waitpid(keeper, 0)
     sys.exit()
+
+
+def _is_running(process: int) -> bool:
+    """A fork that has ended is waited for, so that its seconds count as this process's, and then as the engine's."""
+    return not os.waitpid(process, os.WNOHANG)[0]
 
 
 def _load() -> None:
@@ -132,7 +140,6 @@ def _keep(connection: socket.socket) -> dict:
     """Fork once more: the request in that process, while this one passes signals on to it and its status back."""
     length, files, *_ = socket.recv_fds(connection, LENGTH, 3)
     request = json.loads(_received(connection, int.from_bytes(length, "big")))
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if not (process := os.fork()):
         connection.close()
         for number, file in enumerate(files):
