@@ -117,6 +117,17 @@ def test_a_killed_stage_takes_its_fork_with_it(folder, address):
     wait_for(lambda: not fork.is_running())
 
 
+def test_a_stage_whose_fork_is_lost_is_one_line(folder, address):
+    process = start(folder, "waits", address)
+    fork = fork_of(folder)
+    fork.parent().kill()  # it keeps the fork, and has its status
+    process.wait(PATIENCE)
+    fork.kill()
+    errors = process.communicate(timeout=PATIENCE)[1].splitlines()
+    message = "error: the process that ran this stage is gone; start again, and it goes on"
+    assert (process.returncode, errors[1:]) == (1, [message])
+
+
 def test_stages_at_the_same_time_keep_apart(folder, address):
     first = start(folder, "waits", address)
     fork = fork_of(folder)
@@ -139,12 +150,13 @@ def test_there_is_none_where_stages_run_elsewhere():
 
 def seconds(folder: Path, word: str) -> float:
     """Of the CPU, by the process's own account, with one stage."""
-    before = os.times().children_user
+    before = os.times()
     with preloaded.started() as variables:
         if not variables:
             pytest.skip("on Linux alone, and without a GPU")
         assert seen(folder, word, dict(variables))[0] == 0
-    return os.times().children_user - before
+    after = os.times()
+    return sum(after[2:4]) - sum(before[2:4])
 
 
 def test_what_a_stage_takes_counts_as_its_engine_s(folder):

@@ -38,7 +38,6 @@ MODULES = (  # what most stages load; the optimizer's first step loads dynamo
     *(f"transformers.models.{name}.modeling_{name}" for name in ("bert", "modernbert", "gpt2", "llama")),
 )
 LENGTH = 8  # bytes that say how long a request is
-LOST = 1  # exit status of a stage of whose fork nothing is known
 
 
 # ---------------------------------------------------------------- in the engine
@@ -88,12 +87,17 @@ def hand_over() -> None:
             return
         request = {"module": module.name, "argv": sys.argv, "folder": os.getcwd(), "environment": dict(os.environ)}
         encoded = json.dumps(request).encode()
-        socket.send_fds(connection, [len(encoded).to_bytes(LENGTH, "big")], [0, 1, 2])
-        connection.sendall(encoded)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda number, _: connection.sendall(bytes([number])))
-        answer = connection.recv(LENGTH)
-    status = int.from_bytes(answer, "big", signed=True) if answer else LOST
+        answer = b""
+        with contextlib.suppress(ConnectionError):
+            socket.send_fds(connection, [len(encoded).to_bytes(LENGTH, "big")], [0, 1, 2])
+            connection.sendall(encoded)
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, lambda number, _: connection.sendall(bytes([number])))
+            answer = connection.recv(LENGTH)
+    if not answer:
+        print("error: the process that ran this stage is gone; start again, and it goes on", file=sys.stderr)
+        sys.exit(1)
+    status = int.from_bytes(answer, "big", signed=True)
     if status < 0:  # ended by a signal, as this process is then
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
@@ -159,7 +163,7 @@ def _received(connection: socket.socket, length: int) -> bytes:
     pieces = b""
     while len(pieces) < length:
         if not (piece := connection.recv(length - len(pieces))):
-            os._exit(LOST)  # the stage was killed before it had asked
+            os._exit(1)  # the stage was killed before it had asked
         pieces += piece
     return pieces
 
