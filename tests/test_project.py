@@ -277,7 +277,9 @@ def test_minutes_and_stages_are_shown_and_a_lock_that_a_kill_left_half_written_i
     lines = "Stage 'check' didn't change, skipping\nRunning stage 'raw':\n> python\nRunning stage 'split':\n"
     command = [sys.executable, "-c", f"import sys; sys.stdout.write({lines!r}); sys.exit(3)"]
     popen, seconds = subprocess.Popen, iter([0, 59, 300])
-    monkeypatch.setattr(subprocess, "Popen", lambda words, **k: popen(command if "dvc" in words else words, **k))
+    monkeypatch.setattr(
+        subprocess, "Popen", lambda words, **k: popen(command if auditing.REPRO in words else words, **k)
+    )
     monkeypatch.setattr(auditing.time, "monotonic", lambda: next(seconds))
     shown: list[str] = []
     assert auditing.run(FOLDER, shown.append) == 3
