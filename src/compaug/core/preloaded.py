@@ -145,7 +145,7 @@ def _load() -> None:
 def _keep(connection: socket.socket) -> dict:
     """Fork once more: the request in that process, while this one passes signals on to it and its status back."""
     length, files, *_ = socket.recv_fds(connection, LENGTH, 3)
-    request = json.loads(_received(connection, int.from_bytes(length, "big")))
+    request = json.loads(connection.recv(int.from_bytes(length, "big"), socket.MSG_WAITALL))
     if not (process := os.fork()):
         connection.close()
         for number, file in enumerate(files):
@@ -157,15 +157,6 @@ def _keep(connection: socket.socket) -> dict:
     with contextlib.suppress(OSError):
         connection.sendall(os.waitstatus_to_exitcode(status).to_bytes(LENGTH, "big", signed=True))
     os._exit(0)
-
-
-def _received(connection: socket.socket, length: int) -> bytes:
-    pieces = b""
-    while len(pieces) < length:
-        if not (piece := connection.recv(length - len(pieces))):
-            os._exit(1)  # the stage was killed before it had asked
-        pieces += piece
-    return pieces
 
 
 def _pass_on(connection: socket.socket, process: int) -> None:

@@ -29,7 +29,7 @@ FILES = ("path", "test_path")  # options that name a file of the user's
 SAY = partial(print, flush=True)  # into a log too, before the stages write there
 STAGE = re.compile(r"(Running stage|Stage) '([^']+)'")  # a line of DVC's for each
 
-# `dvc repro` without a warning for every file that is empty on purpose: a corpus may have no support rows in a split.
+# `dvc repro` without a warning, at every stage that reads it, for the file of no synthetic texts, which is empty.
 REPRO = """import logging, sys
 logging.getLogger("dvc.output").addFilter(lambda record: "is empty" not in record.msg)
 from dvc.cli import main
