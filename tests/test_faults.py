@@ -298,7 +298,7 @@ IMPOSSIBLE = {
     "label_generator.max_tokens and one of the prompt: 301 positions, but backbones.decoder.max_positions is 192": {
         "label_generator.max_tokens": 300
     },
-    "sizes.k: 3601 texts cannot be kept of 3600 that are written": {"sizes.k": 3601},
+    "sizes.k: 18001 texts cannot be kept of 18000 that are written": {"sizes.k": 18001},
 }
 
 

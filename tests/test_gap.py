@@ -101,7 +101,7 @@ REMEDIES = {
 def test_the_remedy_follows_from_what_is_shown(case):
     evidence, expected = REMEDIES[case]
     assert remedy(evidence) == expected
-    named = remedy_in_brief(evidence).split(" + ")
+    named = remedy_in_brief(evidence).split(", ")
     words = re.split("[:;]|, though", expected)[0].split(", and ")
     assert [WORDS.get(name, name) for name in named] == words
 

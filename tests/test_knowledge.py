@@ -435,7 +435,7 @@ def test_the_report_has_the_gap_the_scores_the_gains_and_the_decodings(results):
             "operating point": "26.0",
             "knowledge": "16.0 [15.0, 17.0]",
             "best texts give": "6.0 [5.0, 7.0]",
-            "what helps": "decoding + texts",
+            "what helps": "decoding, texts",
         }
     }
     lines = [[str(value) for value in row[1:]] for row in parts.rows]

@@ -80,7 +80,7 @@ def test_the_page_begins_with_what_texts_teach(reports):
     finding = str(pages.code(knowledge_tables.finding_in_brief(corpus)))
     assert finding == (
         "Decoding closes 26.0 of 42.0 points of H; real texts would close another 16.0 [15.0, 17.0], and those of "
-        "LS-PT give 6.0 [5.0, 7.0]. What helps: decoding + texts."
+        "LS-PT give 6.0 [5.0, 7.0]. What helps: decoding, texts."
     )
     assert "diagnostic (a grammar)" in html
     assert html.index("data:image/webp") < html.index(finding) < html.index("<nav>") < html.index("<h2>")

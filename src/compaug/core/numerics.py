@@ -9,8 +9,8 @@ With COMPAUG_CPU=native the widest instructions of this CPU count instead, and b
 (`loop.reduced`): for pretrained models, which it makes three to four times as fast where the CPU has AMX, in digits
 that are those of this kind of CPU.
 
-What is left: MKL chooses kernels by the CPU's maker. The committed digits are AMD's. COMPAUG_MKL=COMPATIBLE makes all
-makers equal, in digits of its own, and is about 1.7 times slower.
+What is left: MKL chooses kernels by the CPU's maker. docs/machines.md says whose the committed digits are.
+COMPAUG_MKL=COMPATIBLE makes all makers equal, in digits of its own, and is about 1.7 times slower.
 """
 
 import os

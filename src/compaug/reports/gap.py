@@ -102,7 +102,7 @@ def remedy(gap: Gap) -> str:
 
 
 def remedy_in_brief(gap: Gap) -> str:
-    return " + ".join(_advice(gap)[0]) or "nothing can be told"
+    return ", ".join(_advice(gap)[0]) or "nothing can be told"
 
 
 def _too_little(knowledge: Part) -> str:
