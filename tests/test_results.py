@@ -107,7 +107,7 @@ def run(folder: Path, *options: str, **files: str) -> None:
         "reports": "",
         "out": "results.csv.gz",
         "gains": "gains.csv",
-        "confusions": "confusions.csv",
+        "confusions": "confusions.csv.gz",
         "experiments": "toy.yaml",
     }
     words = [word for name, path in (paths | files).items() for word in (f"--{name}", str(folder / path))]
@@ -240,7 +240,7 @@ def test_p_values_are_those_of_each_comparison_alone(world):
 
 def test_confusions_are_counted_over_the_seeds(world):
     run(world)
-    lines = table(world / "confusions.csv", generator="none", split="unseen")
+    lines = table(world / "confusions.csv.gz", generator="none", split="unseen")
     assert [(r["composition"], r["predicted"], r["rows"]) for r in lines] == [
         ("joy", "joy+love", "2"),
         ("love", "joy+love", "3"),
@@ -289,14 +289,14 @@ def test_gold_of_another_benchmark_is_refused(world):
 
 def test_the_same_predictions_give_the_same_bytes_in_any_order_and_process(world):
     run(world)
-    tables = ("results.csv.gz", "gains.csv", "confusions.csv")
+    tables = ("results.csv.gz", "gains.csv", "confusions.csv.gz")
     before = [(world / name).read_bytes() for name in tables]
     for path in sorted((world / "predictions").iterdir(), reverse=True):  # made again in another order
         content = path.read_bytes()
         path.unlink()
         path.write_bytes(content)
     words = ["--reports", ".", "--experiments", "toy.yaml"]
-    words += ["--out", "results.csv.gz", "--gains", "gains.csv", "--confusions", "confusions.csv"]
+    words += ["--out", "results.csv.gz", "--gains", "gains.csv", "--confusions", "confusions.csv.gz"]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PYTHONHASHSEED": "7"}
     command = [sys.executable, "-m", "compaug.stages.write_results", *words, "--params", str(ROOT / "params.yaml")]
     subprocess.run(command, cwd=world, env=environment, check=True, capture_output=True)

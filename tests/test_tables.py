@@ -422,7 +422,7 @@ def test_kinds_of_errors_add_up_and_the_commonest_confusions_are_named(tmp_path)
         confused | {"composition": c, "predicted": "joy", "rows": n}
         for c, n in (("a", 3), ("b", 9), ("c", 4), ("d", 5))
     ]
-    longtables.write(folder / "confusions.csv", long.CONFUSION_COLUMNS, pairs)
+    longtables.write(folder / "confusions.csv.gz", long.CONFUSION_COLUMNS, pairs)
     shown = rows_of("kinds_of_errors", folder)["bert, unseen, none"]
     assert shown["right"] == "40.00 [40.00, 40.00]" and shown["all wrong"] == "10.00 [10.00, 10.00]"
     assert list(rows_of("kinds_of_errors", folder, "diagnostic: Acc by where")["bert, unseen, none"])[3:] == [

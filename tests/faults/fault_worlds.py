@@ -123,7 +123,7 @@ def reporting(root: Path) -> Iterator[list[Group]]:
         )
         arms = " ".join(f"reports/run/{arm}.jsonl.gz" for arm in ("augmented", "oversample", "baseline", "iid"))
         cell = f"{of} --scale tiny --generator ld_vae --classifier bert --seed 42"
-        results = "--reports reports --gains {0}gains.csv --confusions {0}confusions.csv"
+        results = "--reports reports --gains {0}gains.csv --confusions {0}confusions.csv.gz"
         results_table = _step("write_results", "reports/results.csv.gz", results.format("reports/"))
         tables = _step("tables", "reports/tables", "--reports reports")
         evaluate = (

@@ -1,4 +1,4 @@
-"""The long table (reports/results.csv.gz), gains.csv and confusions.csv read again, and queries to them.
+"""The long table (reports/results.csv.gz), gains.csv and confusions.csv.gz read again, and queries to them.
 
 The experiment `support` has not run since experiments have this form. Its numbers stand in first_grids.csv.gz, in the
 same columns and with the commit that made them. These rows count for as long as results.csv.gz has none of that
@@ -22,7 +22,7 @@ from compaug.experiments.cells import TINY
 pd.set_option("mode.string_storage", "python")
 LONG = "results.csv.gz"
 REMEDY = "`make tables` writes it again"
-FILES = {LONG: results.COLUMNS, "gains.csv": gains.COLUMNS, "confusions.csv": results.CONFUSION_COLUMNS}
+FILES = {LONG: results.COLUMNS, "gains.csv": gains.COLUMNS, "confusions.csv.gz": results.CONFUSION_COLUMNS}
 FIRST = "first_grids.csv.gz"  # the long table of the first grids
 FROM_GIT = "take it from Git again (`git checkout`)"
 NUMBERS = {"seed": int, "seeds": int, "rows": int, "value": float} | dict.fromkeys(gains.TESTS, float)

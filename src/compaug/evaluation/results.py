@@ -41,7 +41,7 @@ Facts about a cell (decoding any):
 Values have at most four decimals; lines are sorted; the same inputs give the same bytes. The cells of an experiment and
 benchmark are compared on the test rows that all of them predict.
 
-reports/confusions.csv has the same first columns, then decoding,split,composition,predicted,rows: the twelve most
+reports/confusions.csv.gz has the same first columns, then decoding,split,composition,predicted,rows: the twelve most
 frequent wrong predictions of every cell under threshold, in rows over all seeds. `gains` documents reports/gains.csv.
 """
 
@@ -74,7 +74,7 @@ def table(comparison: Comparison) -> Iterator[Row]:
 
 
 def confusions(comparison: Comparison) -> Iterator[Row]:
-    """Rows of confusions.csv for one experiment: the most frequent ones of every cell, over its seeds."""
+    """Rows of confusions.csv.gz for one experiment: the most frequent ones of every cell, over its seeds."""
     totals: dict[tuple, Counter[tuple[str, str]]] = {}
     for outcome in comparison.outcomes:
         *columns, _ = outcome.cell.columns().values()
@@ -85,15 +85,16 @@ def confusions(comparison: Comparison) -> Iterator[Row]:
             yield (comparison.experiment.name, *key, *pair, n)
 
 
-def write_table(path: Path | str, columns: Sequence[str], rows: Iterable[Sequence[str | int | float | None]]) -> None:
-    """A CSV of sorted rows; None is an empty field, a float has at most four decimals and no negative zero."""
-    write_csv(path, columns, _lines(rows))
+def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str | int | float | None]]) -> None:
+    """A CSV of sorted rows, compressed where `path` ends in .gz.
 
-
-def write_long_table(path: Path | str, rows: Iterable[Sequence[str | int | float | None]]) -> None:
-    """`write_table` of COLUMNS, compressed."""
+    None is an empty field, a float has at most four decimals and no negative zero.
+    """
+    if path.suffix != ".gz":
+        write_csv(path, columns, _lines(rows))
+        return
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *_lines(rows)])
+    csv.writer(text, lineterminator="\n").writerows([columns, *_lines(rows)])
     packed.write(path, [text.getvalue()])
 
 

@@ -20,7 +20,7 @@ OPTIONS = parser(__doc__, "reports", out=".csv.gz")
 OPTIONS.add_argument("--experiments", type=Path, default=cells.FILE, help="the products of axes")
 OPTIONS.add_argument("--partial", action="store_true", help="also benchmarks of which some cells are missing")
 OPTIONS.add_argument("--gains", type=Path, required=True, help="paired gains to write")
-OPTIONS.add_argument("--confusions", type=Path, default=Path("reports/confusions.csv"), help="confusions to write")
+OPTIONS.add_argument("--confusions", type=Path, default=Path("reports/confusions.csv.gz"), help="confusions to write")
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -30,7 +30,7 @@ def main(argv: list[str] | None = None) -> None:
     every = [evaluator.evaluate(experiment) for experiment in cells.read(args.experiments).values()]
     for evaluated in every:
         _report(evaluated)
-    results.write_long_table(args.out, (row for evaluated in every for row in results.table(evaluated)))
+    results.write_table(args.out, results.COLUMNS, (row for evaluated in every for row in results.table(evaluated)))
     results.write_table(args.gains, gains.COLUMNS, (row for evaluated in every for row in gains.table(evaluated)))
     confusions = (row for evaluated in every for row in results.confusions(evaluated))
     results.write_table(args.confusions, results.CONFUSION_COLUMNS, confusions)
